@@ -1,0 +1,1 @@
+"""sigcontract: the contract for CUDA graph signatures."""

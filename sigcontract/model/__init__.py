@@ -1,0 +1,1 @@
+"""The records: immutable typed values, no I/O, no CUDA."""

@@ -1,0 +1,159 @@
+"""A graph: nodes in the driver's order, each with its dependencies in the driver's order."""
+
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from sigcontract.errors import InvariantError
+from sigcontract.model.nodes import (
+    BatchMemOpNode,
+    EmptyNode,
+    EventRecordNode,
+    EventWaitNode,
+    ExtSemasSignalNode,
+    ExtSemasWaitNode,
+    HostNode,
+    KernelNodeSignature,
+    MemAllocNode,
+    MemcpyNode,
+    MemFreeNode,
+    MemsetNode,
+    OpaqueNode,
+)
+from sigcontract.model.record import Hex64, Int32, Record, UInt8, UInt32
+
+__all__ = [
+    "ChildGraphNode",
+    "ConditionalNode",
+    "Dependency",
+    "GraphSignature",
+    "NodeSignature",
+]
+
+
+class Dependency(Record, frozen=True, kw_only=True):
+    """One edge into a node (cuGraphNodeGetDependencies, CUgraphEdgeData)."""
+
+    node: Annotated[UInt32, Meta(description="Index in nodes of the node depended on.")]
+    from_port: Annotated[UInt8, Meta(description="0 default, 1 programmatic, 2 launch order (from_port).")]
+    to_port: Annotated[UInt8, Meta(description="0 (to_port).")]
+    type: Annotated[UInt8, Meta(description="CUgraphDependencyType: 0 default, 1 programmatic (type).")]
+
+
+class ChildGraphNode(Record, frozen=True, kw_only=True, tag_field="node", tag="graph"):
+    """A child graph (cuGraphChildGraphNodeGetGraph)."""
+
+    node_type: ClassVar[int] = 4
+
+    graph: Annotated["GraphSignature", Meta(description="The child.")]
+
+
+class ConditionalNode(Record, frozen=True, kw_only=True, tag_field="node", tag="conditional"):
+    """A conditional (CUDA_CONDITIONAL_NODE_PARAMS). Before CUDA 13.2 no getter exists: every field is null."""
+
+    node_type: ClassVar[int] = 13
+
+    kind: Annotated[
+        Int32 | None, Meta(description="CUgraphConditionalNodeType: 0 if, 1 while, 2 switch; null: unreadable (type).")
+    ]
+    handle: Annotated[
+        Hex64 | None, Meta(description="CUgraphConditionalHandle, a number of this process; null: unreadable (handle).")
+    ]
+    bodies: Annotated[
+        tuple["GraphSignature | None", ...] | None,
+        Meta(
+            description="One graph per branch, null where it cannot be read; null: not even their number (phGraph_out)."
+        ),
+    ]
+
+
+NodeSignature = (
+    KernelNodeSignature
+    | MemcpyNode
+    | MemsetNode
+    | HostNode
+    | ChildGraphNode
+    | EmptyNode
+    | EventWaitNode
+    | EventRecordNode
+    | ExtSemasSignalNode
+    | ExtSemasWaitNode
+    | MemAllocNode
+    | MemFreeNode
+    | BatchMemOpNode
+    | ConditionalNode
+    | OpaqueNode
+)
+
+
+class GraphSignature(Record, frozen=True, kw_only=True):
+    """The signature of a CUgraph: the definition, not an executable.
+
+    The driver pairs the nodes of an update by both orders, so both are part of the record; sorting either calls
+    graphs equal that the driver refuses (measured, H200, driver 580).
+
+    Raises
+    ------
+    InvariantError
+        There are not as many dependency lists as nodes, an edge leads to a node that is not there, or edges
+        form a cycle.
+    """
+
+    nodes: Annotated[tuple[NodeSignature, ...], Meta(description="In the driver's order (cuGraphGetNodes).")]
+    dependencies: Annotated[
+        tuple[tuple[Dependency, ...], ...],
+        Meta(description="For each node, its dependencies in the driver's order (cuGraphNodeGetDependencies)."),
+    ]
+
+    def __post_init__(self) -> None:
+        if len(self.nodes) != len(self.dependencies):
+            msg = f"{len(self.nodes)} nodes have {len(self.dependencies)} dependency lists; give one list per node"
+            raise InvariantError(msg, path="$.dependencies")
+        backward = False
+        for index, dependencies in enumerate(self.dependencies):
+            for dependency in dependencies:
+                if dependency.node >= index:
+                    backward = True
+        if backward:
+            _check_edges(self.dependencies)
+
+    @property
+    def kernel_nodes(self) -> tuple[KernelNodeSignature, ...]:
+        """The kernel nodes of this graph, children's not included, in the driver's order."""
+        return tuple(node for node in self.nodes if isinstance(node, KernelNodeSignature))
+
+    @property
+    def sinks(self) -> tuple[int, ...]:
+        """Indices of the nodes that nothing depends on, in the driver's order."""
+        needed = {dependency.node for dependencies in self.dependencies for dependency in dependencies}
+        return tuple(index for index in range(len(self.nodes)) if index not in needed)
+
+    def walk(self) -> Iterator[tuple[str, NodeSignature]]:
+        """Yield every node with its path (``nodes[3].graph.nodes[0]``), children and readable bodies included."""
+        for index, node in enumerate(self.nodes):
+            path = f"nodes[{index}]"
+            yield path, node
+            if isinstance(node, ChildGraphNode):
+                yield from ((f"{path}.graph.{inner}", child) for inner, child in node.graph.walk())
+            elif isinstance(node, ConditionalNode):
+                for branch, body in enumerate(node.bodies or ()):
+                    if body is not None:
+                        yield from ((f"{path}.bodies[{branch}].{inner}", child) for inner, child in body.walk())
+
+
+def _check_edges(dependencies: tuple[tuple[Dependency, ...], ...]) -> None:
+    """Refuse edges to missing nodes and cycles. Only needed where an edge leads forward in node order."""
+    for index, edges in enumerate(dependencies):
+        for place, edge in enumerate(edges):
+            if edge.node >= len(dependencies):
+                msg = f"node {edge.node} is not among the {len(dependencies)} nodes; drop the edge or add the node"
+                raise InvariantError(msg, path=f"$.dependencies[{index}][{place}].node")
+    sorter = TopologicalSorter({index: [edge.node for edge in edges] for index, edges in enumerate(dependencies)})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle = " -> ".join(str(index) for index in error.args[1][:8])
+        msg = f"nodes depend on each other in a cycle ({cycle}); a CUDA graph has none"
+        raise InvariantError(msg, path="$.dependencies") from error

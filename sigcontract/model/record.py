@@ -1,0 +1,36 @@
+"""The base of every record, and the integer types that their fields share."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+__all__ = ["Handle", "Hex64", "Int32", "Record", "Size", "Text", "UInt8", "UInt32"]
+
+#: Largest integer that JSON numbers carry exactly (RFC 8785). 64-bit values that may exceed it are `Hex64`.
+MAX_EXACT_INT = 2**53 - 1
+
+UInt8 = Annotated[int, Meta(ge=0, le=2**8 - 1)]
+UInt32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Size = Annotated[int, Meta(ge=0, le=MAX_EXACT_INT)]
+Handle = Annotated[int, Meta(ge=0, le=MAX_EXACT_INT)]
+#: An arbitrary 64-bit value. The look-ahead, not ``$``, ends the pattern: Python's ``$`` lets a newline through.
+Hex64 = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}(?![\s\S])")]
+#: Text of bounded size: a hostile document cannot make one string cost more than this.
+Text = Annotated[str, Meta(max_length=65536)]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """An immutable typed value: ``==`` is field equality and nothing else.
+
+    Constructors do not validate (msgspec validates on decoding); `sigcontract.encode`, `sigcontract.validate`
+    and every other public entry point do.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Let a pydantic model hold this record as a field, strict and with the bounds declared here."""
+        from sigcontract.model.pydantic_schema import core_schema_of  # noqa: PLC0415  pydantic only where it is used
+
+        return core_schema_of(cls)
