@@ -1,0 +1,8 @@
+"""``python -m sigcontract.cli``: the same as the command ``sigcontract``."""
+
+from sigcontract.cli.main import console
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    console()

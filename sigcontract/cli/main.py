@@ -1,0 +1,177 @@
+"""The command ``sigcontract``.
+
+Results go to standard output, everything else to standard error. An error is one line,
+``sigcontract: error[code]: message``, and the message says what to do.
+
+Exit status
+-----------
+0
+    done; nothing at or above ``--fail-on``
+1
+    the gate failed: differences at or above ``--fail-on``, or a schema out of step
+2
+    wrong usage, a faulty input, or a tool that failed
+3
+    cannot tell: incomplete or not comparable
+130, 141
+    interrupted from the keyboard; the reader of standard output went away
+
+``record`` exits as the program that it ran.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, cast
+
+from sigcontract.cli.parser import Exit, Parser, Subparsers
+from sigcontract.cli.terminal import printable
+from sigcontract.errors import NotComparableError, SigcontractError, UsageError
+
+__all__ = ["VERBS", "console", "main"]
+
+#: Each is a module of this package with ``register`` and ``run``. Only the verb that was asked for is imported.
+VERBS = ("record", "show", "validate", "migrate", "diff", "groups", "schema", "rules", "doctor")
+
+#: What a shell reports for a program that SIGINT or SIGPIPE ended.
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+_EXIT_HELP = """\
+exit status:
+  0  done; nothing at or above --fail-on
+  1  the gate failed: differences at or above --fail-on, or a schema out of step
+  2  wrong usage, a faulty input, or a tool that failed
+  3  cannot tell: incomplete or not comparable
+record exits as the program that it ran; 130 and 141 mean interrupted, and nobody left to read the output.
+
+example:
+  sigcontract diff before.dump.json after.dump.json
+"""
+
+
+class _Verb(Protocol):
+    """A module of this package that does one verb."""
+
+    def register(self, subparsers: Subparsers) -> None:
+        """Add the verb's parser."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it, and return the exit status."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line.
+
+    Parameters
+    ----------
+    argv
+        The arguments after the program's name; those of the process where left out.
+
+    Returns
+    -------
+    int
+        The exit status, as the module says.
+    """
+    try:
+        status = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except SigcontractError as error:
+        _complain(error.code, str(error))
+        return Exit.UNDETERMINED if isinstance(error, NotComparableError) else Exit.ERROR
+    except KeyboardInterrupt:
+        _complain("interrupted", "stopped from the keyboard; run it again for a result")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes standard output once more at exit; there it would complain of the same pipe.
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except OSError as error:
+        _complain("file", f"the result could not be written: {error.strerror}; free space or write elsewhere")
+        return Exit.ERROR
+    return status
+
+
+def console() -> None:
+    """Run the process's command line and exit: the entry point of the installed command."""
+    # A name that the terminal's encoding lacks is shown escaped rather than ending the report half-way.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.excepthook = _fault
+    sys.exit(main())
+
+
+def _run(arguments: list[str]) -> int:
+    verb = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if verb is None:
+        needed = () if "--version" in arguments else VERBS
+    elif verb in VERBS:
+        needed = (verb,)
+    else:
+        raise UsageError(f"there is no verb {verb!r}{_nearest(verb)}; `sigcontract --help` lists the verbs")
+    try:
+        args = _parser(needed).parse_args(arguments)
+    except SystemExit as end:  # --help and --version print and end
+        return cast("int", end.code or Exit.OK)
+    if verb is None:
+        raise UsageError("no verb was given; `sigcontract --help` lists the verbs")
+    return _module(verb).run(args)
+
+
+def _parser(verbs: Iterable[str]) -> Parser:
+    parser = Parser(
+        prog="sigcontract",
+        description="Record, compare and explain the signatures of CUDA graphs.",
+        epilog=_EXIT_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version)
+    subparsers = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
+    for verb in verbs:
+        _module(verb).register(subparsers)
+    return parser
+
+
+def _module(verb: str) -> _Verb:
+    return cast("_Verb", importlib.import_module(f"sigcontract.cli.{verb}"))
+
+
+class _Version(argparse.Action):
+    """Print the version; looked up only when asked for, as that costs as much as all other imports."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version  # noqa: PLC0415  see the class
+
+        sys.stdout.write(f"sigcontract {version('sigcontract')}\n")
+        parser.exit()
+
+
+def _nearest(verb: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  only for a verb that does not exist
+
+    near = get_close_matches(verb, VERBS, n=1)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+def _complain(code: str, message: str) -> None:
+    sys.stderr.write(f"sigcontract: error[{code}]: {printable(message)}\n")
+
+
+def _fault(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+    """Report an error that this program should not have, and exit as a tool that failed.
+
+    Python's own hook would exit with 1, and a gate would take a crash for a difference.
+    """
+    sys.__excepthook__(kind, value, trace)
+    _complain("internal", "this is a fault of sigcontract; report it with the lines above")
+    sys.exit(Exit.ERROR)
