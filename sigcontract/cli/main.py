@@ -109,6 +109,7 @@ def console() -> None:
 
 def _run(arguments: list[str]) -> int:
     verb = next((argument for argument in arguments if not argument.startswith("-")), None)
+    needed: tuple[str, ...]
     if verb is None:
         needed = () if "--version" in arguments else VERBS
     elif verb in VERBS:

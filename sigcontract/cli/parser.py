@@ -2,7 +2,7 @@
 
 import argparse
 from enum import IntEnum
-from typing import NoReturn
+from typing import Any, NoReturn, Protocol
 
 from sigcontract.errors import UsageError
 
@@ -33,12 +33,16 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
 
 
-#: What a verb's ``register`` is given.
-Subparsers = argparse._SubParsersAction[Parser]  # noqa: SLF001  argparse gives the type of add_subparsers no public name
+class Subparsers(Protocol):
+    """What ``add_subparsers`` gives, and a verb's ``register`` is given; argparse has no public name for it."""
+
+    def add_parser(self, name: str, **settings: Any) -> Parser:
+        """Add the parser of one verb."""
+        ...
 
 
 def add_verb(  # noqa: PLR0913  each is one fact of a verb, given by keyword
-    subparsers: "Subparsers",
+    subparsers: Subparsers,
     name: str,
     *,
     summary: str,
