@@ -35,7 +35,7 @@ from sigcontract.errors import NotComparableError, SigcontractError, UsageError
 __all__ = ["VERBS", "console", "main"]
 
 #: Each is a module of this package with ``register`` and ``run``. Only the verb that was asked for is imported.
-VERBS = ("record", "show", "validate", "migrate", "diff", "groups", "schema", "rules", "doctor")
+VERBS: tuple[str, ...] = ("record", "show", "validate", "migrate", "diff", "groups", "schema", "rules", "doctor")
 
 #: What a shell reports for a program that SIGINT or SIGPIPE ended.
 _INTERRUPTED = 130
@@ -109,9 +109,8 @@ def console() -> None:
 
 def _run(arguments: list[str]) -> int:
     verb = next((argument for argument in arguments if not argument.startswith("-")), None)
-    needed: tuple[str, ...]
     if verb is None:
-        needed = () if "--version" in arguments else VERBS
+        needed = VERBS if {"-h", "--help"}.intersection(arguments) else ()
     elif verb in VERBS:
         needed = (verb,)
     else:
@@ -161,7 +160,7 @@ def _nearest(verb: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  only for a verb that does not exist
 
     near = get_close_matches(verb, VERBS, n=1)
-    return f", did you mean {near[0]!r}?" if near else ""
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _complain(code: str, message: str) -> None:
