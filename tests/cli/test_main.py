@@ -1,0 +1,184 @@
+"""The command line as a whole: what is imported, how errors read, what the exit status says."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from sigcontract import errors
+from sigcontract.cli.main import VERBS, main
+from sigcontract.cli.parser import Exit, Subparsers, add_verb
+
+FULL = Path("/dev/full")
+COMMAND = [sys.executable, "-m", "sigcontract.cli"]
+
+
+def play(monkeypatch: pytest.MonkeyPatch, deed: Callable[[argparse.Namespace], int]) -> None:
+    """Let the verb ``show`` do the deed."""
+    module = ModuleType("sigcontract.cli.show")
+
+    def register(subparsers: Subparsers) -> None:
+        add_verb(subparsers, "show", summary="play a part", example="sigcontract show")
+
+    module.__dict__.update(register=register, run=deed)
+    monkeypatch.setitem(sys.modules, "sigcontract.cli.show", module)
+
+
+def failing(error: BaseException) -> Callable[[argparse.Namespace], int]:
+    def fail(_: argparse.Namespace) -> int:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_documents_its_format_and_shows_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == Exit.OK
+    text = capsys.readouterr().out
+    assert "--format {text,json" in text
+    assert f"example:\n  sigcontract {verb} " in text
+
+
+def test_help_lists_every_verb_and_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == Exit.OK
+    text = capsys.readouterr().out
+    assert [verb for verb in VERBS if f"\n    {verb} " in text] == list(VERBS)
+    assert "3  cannot tell: incomplete or not comparable" in text
+
+
+def test_an_error_is_one_line_that_names_its_code_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shwo"]) == Exit.ERROR
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "sigcontract: error[usage]: there is no verb 'shwo' (did you mean 'show'?); "
+        "`sigcontract --help` lists the verbs\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "no verb was given; `sigcontract --help` lists the verbs"),
+        (["--nonsense"], "unrecognized arguments: --nonsense; `sigcontract --help` shows the usage"),
+        (["xyzzy"], "there is no verb 'xyzzy'; `sigcontract --help` lists the verbs"),
+        (
+            ["schema", "--format", "yaml"],
+            (
+                "argument --format: invalid choice: 'yaml' (choose from 'text', 'json'); "
+                "`sigcontract schema --help` shows the usage"
+            ),
+        ),
+    ],
+)
+def test_wrong_usage_is_reported_like_every_error(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == Exit.ERROR
+    assert capsys.readouterr().err.replace("(choose from text, json)", "(choose from 'text', 'json')") == (
+        f"sigcontract: error[usage]: {message}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.NotComparableError("one is a profile; give two dumps"), Exit.UNDETERMINED),
+        (errors.UsageError("no such graph"), Exit.ERROR),
+        (errors.DecodeError("not JSON", path="$"), Exit.ERROR),
+        (errors.FileError("no such file", file="x"), Exit.ERROR),
+    ],
+)
+def test_each_kind_of_error_has_its_status(
+    error: errors.SigcontractError,
+    status: Exit,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    play(monkeypatch, failing(error))
+    assert main(["show"]) == status
+    assert capsys.readouterr().err == f"sigcontract: error[{error.code}]: {error}\n"
+
+
+def test_control_characters_of_an_input_cannot_split_or_colour_the_error_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play(monkeypatch, failing(errors.UsageError("no graph 'a\n\x1b[31mb'; give another")))
+    assert main(["show"]) == Exit.ERROR
+    assert capsys.readouterr().err == "sigcontract: error[usage]: no graph 'a\\n\\x1b[31mb'; give another\n"
+
+
+def test_an_interrupt_ends_quietly_with_the_status_of_sigint(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play(monkeypatch, failing(KeyboardInterrupt()))
+    assert main(["show"]) == 130
+    assert capsys.readouterr().err.startswith("sigcontract: error[interrupted]: ")
+
+
+def test_a_reader_that_goes_away_ends_the_command_with_the_status_of_sigpipe_and_no_traceback() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as pipe:
+        ended = subprocess.run([*COMMAND, "schema"], stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="/dev/full is a device of Linux")
+def test_a_full_disk_is_an_error_and_never_a_pass() -> None:
+    with FULL.open("wb") as full:
+        ended = subprocess.run([*COMMAND, "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == Exit.ERROR
+    assert ended.stderr == (
+        "sigcontract: error[file]: the result could not be written: No space left on device; "
+        "free space or write elsewhere\n"
+    )
+
+
+def test_a_fault_of_the_program_itself_is_not_taken_for_a_failed_gate() -> None:
+    code = "import sys, types\nfrom sigcontract.cli import main\nmain._run = lambda _: 1 // 0\nmain.console()\n"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == Exit.ERROR
+    assert "ZeroDivisionError" in ended.stderr
+    assert ended.stderr.endswith(
+        "sigcontract: error[internal]: this is a fault of sigcontract; report it with the lines above\n"
+    )
+
+
+def test_a_name_that_the_encoding_lacks_does_not_end_the_report() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    ended = subprocess.run([*COMMAND, "größe"], capture_output=True, text=True, check=False, env=environment)
+    assert ended.returncode == Exit.ERROR
+    assert "there is no verb 'gr\\xf6\\xdfe'" in ended.stderr
+
+
+def test_the_version_costs_at_most_three_imports_of_msgspec() -> None:
+    def seconds(*command: str) -> float:
+        started = time.perf_counter()
+        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        return time.perf_counter() - started
+
+    def ratio() -> float:
+        rounds = [(seconds("-m", "sigcontract.cli", "--version"), seconds("-c", "import msgspec")) for _ in range(5)]
+        return min(version for version, _ in rounds) / min(imported for _, imported in rounds)
+
+    # Other work on the machine only makes it slower: one quiet try of three shows what it costs.
+    assert min(ratio() for _ in range(3)) <= 3
+
+
+def test_the_version_imports_no_verb_and_no_library() -> None:
+    code = (
+        "import sys\n"
+        "from sigcontract.cli.main import main\n"
+        "status = main(['--version'])\n"
+        "heavy = {'pydantic', 'cuda', 'cupti', 'rich', *(f'sigcontract.cli.{verb}' for verb in sys.argv[1:])}\n"
+        "print(status, sorted(heavy & set(sys.modules)))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, *VERBS], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[1:] == ["0 []"]
