@@ -1,0 +1,289 @@
+"""Which element of one sequence corresponds to which of another, and which stretches repeat.
+
+Own code, because the libraries at hand do not fit: `difflib` is quadratic on graphs whose layers repeat (every
+element is "popular"), and the C libraries compare text. Elements are compared by equality and hash only; callers
+that care for speed pass small integers.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import compress, count, groupby, islice
+from operator import eq, ne, sub
+from typing import NamedTuple
+
+from msgspec import Struct
+
+__all__ = ["Alignment", "Block", "Match", "align", "align_by_levels", "fold"]
+
+#: Edits that one search may spend before it commits to the best path so far. Its cost is the square of this.
+_EDITS_EXACT = 1000
+_EDITS_BOUNDED = 64
+#: Less than any index, and still so with one added.
+_NOWHERE = -2
+#: Repeat lengths that `fold` tries, those that most elements ask for first.
+_PERIODS_TRIED = 16
+#: How many later occurrences of an element may vote for a period: a layer often holds one kernel several times.
+_OCCURRENCES_VOTING = 4
+
+
+class Match(NamedTuple):
+    """A stretch of ``old`` that corresponds, element by element, to a stretch of ``new``."""
+
+    old: int
+    new: int
+    length: int
+
+
+class Alignment(NamedTuple):
+    """Matches in ascending order of both sequences; what lies between them has no counterpart.
+
+    ``exact`` is False where the sequences differ in so many places that the search was cut short: every match is
+    still true, but there may be longer ones.
+    """
+
+    matches: tuple[Match, ...]
+    exact: bool
+
+    def gaps(self, old_length: int, new_length: int) -> Iterator[tuple[int, int, int, int]]:
+        """Yield each stretch without counterpart as (old start, old end, new start, new end)."""
+        old_end = new_end = 0
+        for match in (*self.matches, Match(old_length, new_length, 0)):
+            if match.old > old_end or match.new > new_end:
+                yield old_end, match.old, new_end, match.new
+            old_end, new_end = match.old + match.length, match.new + match.length
+
+
+class Block(Struct, frozen=True, order=True):
+    """``count`` times, one after another, the ``length`` elements that begin at ``start``."""
+
+    start: int
+    length: int
+    count: int
+
+
+def align(old: Sequence[Hashable], new: Sequence[Hashable]) -> Alignment:
+    """Return the alignment of equal elements.
+
+    Minimal in the elements left over while these are fewer than a thousand, else nearly so (``exact`` False). The
+    cost is linear in the lengths where few elements differ, and at most proportional to the number that does.
+    """
+    return align_by_levels([(old, new)])
+
+
+def align_by_levels(levels: Sequence[tuple[Sequence[Hashable], Sequence[Hashable]]]) -> Alignment:
+    """Align by the first pair of key sequences, then what is left over by the next, coarser pair, and so on.
+
+    Every pair has the same two lengths. What stays left over in gaps of equal length is matched by position, so
+    that an element which changed altogether, in its place, is a change and not a loss and a gain.
+    """
+    old_length, new_length = len(levels[0][0]), len(levels[0][1])
+    gaps = [(0, old_length, 0, new_length)]
+    matches: list[Match] = []
+    exact = True
+    for old, new in levels:
+        left: list[tuple[int, int, int, int]] = []
+        for old_start, old_end, new_start, new_end in gaps:
+            search = _Search(old[old_start:old_end], new[new_start:new_end])
+            exact = exact and search.exact
+            matches += (Match(old_start + i, new_start + j, n) for i, j, n in search.matches)
+            found = Alignment(tuple(search.matches), search.exact)
+            left += (
+                (old_start + i, old_start + i_end, new_start + j, new_start + j_end)
+                for i, i_end, j, j_end in found.gaps(old_end - old_start, new_end - new_start)
+            )
+        gaps = left
+    if len(levels) > 1:
+        matches += (Match(i, j, i_end - i) for i, i_end, j, j_end in gaps if i_end - i == j_end - j)
+    return Alignment(tuple(_joined(sorted(matches))), exact)
+
+
+def _joined(matches: Sequence[Match]) -> Iterator[Match]:
+    """Join matches that continue each other on both sides."""
+    held: Match | None = None
+    for match in matches:
+        if held is None:
+            held = match
+        elif held.old + held.length == match.old and held.new + held.length == match.new:
+            held = Match(held.old, held.new, held.length + match.length)
+        else:
+            yield held
+            held = match
+    if held is not None:
+        yield held
+
+
+class _Search:
+    """Myers' greedy O(ND) search, after the common ends and the elements of one side only are set aside.
+
+    A search that has spent its edits commits to the path that came furthest and begins anew from its end, as GNU
+    diff does: so the whole costs at most (edits x bound) steps, however the sequences differ.
+    """
+
+    def __init__(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
+        self.matches: list[Match] = []
+        self.exact = True
+        shorter = min(len(old), len(new))
+        head = next(compress(count(), map(ne, old, new)), shorter)
+        tail = next(compress(count(), map(ne, reversed(old), reversed(new))), shorter)
+        tail = min(tail, shorter - head)
+        if head:
+            self.matches.append(Match(0, 0, head))
+        self._middle(old, new, head, tail)
+        if tail:
+            self.matches.append(Match(len(old) - tail, len(new) - tail, tail))
+
+    def _middle(self, old: Sequence[Hashable], new: Sequence[Hashable], head: int, tail: int) -> None:
+        shared = set(old[head : len(old) - tail]).intersection(new[head : len(new) - tail])
+        if not shared:
+            return
+        # An element that only one side has can match nothing; without it the search is as long as what may match.
+        old_at = [i for i in range(head, len(old) - tail) if old[i] in shared]
+        new_at = [j for j in range(head, len(new) - tail) if new[j] in shared]
+        a, b = [old[i] for i in old_at], [new[j] for j in new_at]
+        pairs: list[tuple[int, int]] = []
+        x = y = 0
+        bound = _EDITS_EXACT
+        while x < len(a) and y < len(b):
+            x, y, found, finished = _furthest(a, b, x, y, bound)
+            pairs += found
+            if not finished:
+                self.exact = False
+                bound = _EDITS_BOUNDED
+        self.matches += _joined([Match(old_at[i], new_at[j], 1) for i, j in pairs])
+
+
+def _furthest(
+    a: list[Hashable], b: list[Hashable], x0: int, y0: int, bound: int
+) -> tuple[int, int, list[tuple[int, int]], bool]:
+    """Search from (x0, y0) for a shortest edit path to the end, at most ``bound`` edits long.
+
+    Returns where the path ends, the pairs of equal elements on it, and whether that is the end of both.
+    """
+    n, m = len(a), len(b)
+    # Diagonal k = (x - x0) - (y - y0) is at index bound + 1 + k; _NOWHERE marks one that no path has reached.
+    centre = bound + 1
+    furthest = [_NOWHERE] * (2 * bound + 3)
+    furthest[centre + 1] = x0
+    history: list[list[int]] = []
+    end_x, end_k, end_edits = x0, 0, 0
+    for edits in range(bound + 1):
+        for k in range(-edits, edits + 1, 2):
+            below, right = furthest[centre + k + 1], furthest[centre + k - 1]
+            x = below if below > right else right + 1
+            y = x - k - x0 + y0
+            if x < x0 or x > n or y > m:
+                furthest[centre + k] = _NOWHERE
+                continue
+            while x < n and y < m and a[x] == b[y]:
+                x += 1
+                y += 1
+            furthest[centre + k] = x
+            if 2 * x - k > 2 * end_x - end_k:
+                end_x, end_k, end_edits = x, k, edits
+            if x == n and y == m:
+                break
+        history.append(furthest[centre - edits : centre + edits + 1 : 2])
+        end_y = end_x - end_k - x0 + y0
+        if end_x == n and end_y == m:
+            break
+    end_y = end_x - end_k - x0 + y0
+    pairs = _walk_back(history[: end_edits + 1], end_x, end_k, x0, y0)
+    return end_x, end_y, pairs, end_x == n and end_y == m
+
+
+def _walk_back(history: list[list[int]], x: int, k: int, x0: int, y0: int) -> list[tuple[int, int]]:
+    """Return the pairs on the path that ends at ``x`` on diagonal ``k``, in ascending order.
+
+    ``history[e]`` holds, for diagonals -e, -e + 2, ... e, how far ``e`` edits reach.
+    """
+    pairs: list[tuple[int, int]] = []
+    for edits in range(len(history) - 1, 0, -1):
+        row = history[edits - 1]
+        place = (k + edits) // 2
+        below = row[place] if place < len(row) else _NOWHERE
+        right = row[place - 1] if place > 0 else _NOWHERE
+        start = below if below > right else right + 1
+        pairs += ((i, i - k - x0 + y0) for i in range(x - 1, start - 1, -1))
+        k, x = (k + 1, below) if below > right else (k - 1, right)
+    pairs += ((i, i - k - x0 + y0) for i in range(x - 1, x0 - 1, -1))
+    pairs.reverse()
+    return pairs
+
+
+def fold(keys: Sequence[Hashable]) -> list[Block]:
+    """Return blocks that spell ``keys`` out exactly, repeated stretches as one block with their count.
+
+    The repetition that saves most is taken first. A stretch without repetition is a block with count 1. The cost
+    is linear in ``keys``, but for sorting the repetitions found.
+    """
+    heap = [(_saving(start, end, period), period, start, end) for start, end, period in _repetitions(keys)]
+    heapify(heap)
+    taken = _Intervals()
+    blocks: list[Block] = []
+    while heap:
+        _, period, start, end = heappop(heap)
+        pieces = taken.free(start, end)
+        if pieces == [(start, end)]:
+            repeats = (end - start) // period
+            blocks.append(Block(start, period, repeats))
+            taken.add(start, start + repeats * period)
+            continue
+        for lower, upper in pieces:
+            if upper - lower >= 2 * period:
+                heappush(heap, (_saving(lower, upper, period), period, lower, upper))
+    blocks += (Block(lower, upper - lower, 1) for lower, upper in taken.free(0, len(keys)))
+    return sorted(blocks)
+
+
+def _saving(start: int, end: int, period: int) -> int:
+    """Return how many elements a repetition spares a reader, negative so that a heap gives the largest first."""
+    return -((end - start) // period - 1) * period
+
+
+def _repetitions(keys: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, period) of stretches that repeat at least once, for the periods worth trying."""
+    places: dict[Hashable, list[int]] = {}
+    for index, key in enumerate(keys):
+        places.setdefault(key, []).append(index)
+    votes: Counter[int] = Counter()
+    for indices in places.values():
+        for ahead in range(1, min(_OCCURRENCES_VOTING, len(indices) - 1) + 1):
+            votes.update(map(sub, islice(indices, ahead, None), indices))
+    # Of equal votes the shorter period is tried, whatever the order in which keys first appear.
+    for period, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))[:_PERIODS_TRIED]:
+        position = 0
+        for same, stretch in groupby(map(eq, keys, islice(keys, period, None))):
+            run = sum(1 for _ in stretch)
+            if same and run >= period:
+                yield position, position + run + period, period
+            position += run
+
+
+class _Intervals:
+    """Half-open intervals that do not overlap, in ascending order."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, start: int, end: int) -> None:
+        """Add an interval that overlaps none."""
+        place = bisect_right(self._starts, start)
+        self._starts.insert(place, start)
+        self._ends.insert(place, end)
+
+    def free(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Return the parts of the stretch that no interval covers."""
+        parts: list[tuple[int, int]] = []
+        place = bisect_right(self._ends, start)
+        while start < end:
+            taken_from = self._starts[place] if place < len(self._starts) else end
+            if taken_from > start:
+                parts.append((start, min(taken_from, end)))
+            if place >= len(self._starts):
+                break
+            start = self._ends[place]
+            place += 1
+        return parts

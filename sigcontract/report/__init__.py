@@ -1,0 +1,1 @@
+"""Findings drawn for people and machines: pure functions from values to text."""
