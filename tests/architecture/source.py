@@ -1,0 +1,64 @@
+"""The project's own files, parsed: what the tests beside this file look at."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+__all__ = ["PACKAGE", "ROOT", "imports", "module_name", "modules", "parsed", "tests", "text_files"]
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "sigcontract"
+
+#: Folders that tools make, none of which is part of the project.
+_MADE = {"node_modules", "build", "dist", "__pycache__"}
+
+
+def modules() -> list[Path]:
+    """List every Python file of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def tests() -> list[Path]:
+    """List every Python file under tests."""
+    return sorted((ROOT / "tests").rglob("*.py"))
+
+
+def text_files() -> list[Path]:
+    """List every file of the project that can be read as text, whether tracked yet or not."""
+    return sorted(path for path in _walk(ROOT) if path.suffix not in {".gz", ".zst", ".msgpack", ".png"})
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if path.name in _MADE or (path.name.startswith(".") and path.name != ".ci"):
+            continue
+        if path.is_dir():
+            yield from _walk(path)
+        else:
+            yield path
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a file of the package."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield every module that is imported, also inside of functions, with the line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module, node.lineno
+            for alias in node.names:
+                # `from sigcontract import driver` imports a module too; a name that is none does no harm here.
+                yield f"{node.module}.{alias.name}", node.lineno
