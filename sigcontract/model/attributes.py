@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from sigcontract.errors import InvariantError
 from sigcontract.model.dims import Dim3
 from sigcontract.model.record import Handle, Int32, Record, Size, UInt32
 
@@ -22,6 +23,7 @@ __all__ = [
     "MemSyncDomainMap",
     "ProgrammaticEvent",
     "RawValue",
+    "check_attribute_order",
 ]
 
 
@@ -160,6 +162,17 @@ class LaunchAttribute(Record, frozen=True, kw_only=True):
         Meta(description="The value where state is value, else null. Integers for ids 2, 3, 5, 6, 8, 10, 14, 16-18."),
     ]
 
+    def __post_init__(self) -> None:
+        if self.state != "value":
+            if self.value is not None:
+                msg = f"an attribute that is {self.state} has no value, not {self.value!r}; set it to null"
+                raise InvariantError(msg, path="$.value")
+            return
+        expected = _VALUE_TYPES.get(self.id, RawValue)
+        if not isinstance(self.value, expected):
+            msg = f"the value of {self.name} is of type {expected.__name__}, not {type(self.value).__name__}"
+            raise InvariantError(msg, path="$.value")
+
     @property
     def name(self) -> str:
         """The id's CUDA name in lower case, or ``attribute_15`` for an id without one."""
@@ -167,3 +180,35 @@ class LaunchAttribute(Record, frozen=True, kw_only=True):
             return AttributeId(self.id).name.lower()
         except ValueError:
             return f"attribute_{self.id}"
+
+
+#: What the union holds for each id that has a name here. Any other id keeps its bytes.
+_VALUE_TYPES: dict[int, type] = {
+    AttributeId.ACCESS_POLICY_WINDOW: AccessPolicyWindow,
+    AttributeId.COOPERATIVE: int,
+    AttributeId.SYNCHRONIZATION_POLICY: int,
+    AttributeId.CLUSTER_DIMENSION: ClusterDim,
+    AttributeId.CLUSTER_SCHEDULING_POLICY_PREFERENCE: int,
+    AttributeId.PROGRAMMATIC_STREAM_SERIALIZATION: int,
+    AttributeId.PROGRAMMATIC_EVENT: ProgrammaticEvent,
+    AttributeId.PRIORITY: int,
+    AttributeId.MEM_SYNC_DOMAIN_MAP: MemSyncDomainMap,
+    AttributeId.MEM_SYNC_DOMAIN: int,
+    AttributeId.PREFERRED_CLUSTER_DIMENSION: ClusterDim,
+    AttributeId.LAUNCH_COMPLETION_EVENT: LaunchCompletionEvent,
+    AttributeId.DEVICE_UPDATABLE_KERNEL_NODE: DeviceUpdatableNode,
+    AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT: int,
+    AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING: int,
+    AttributeId.PORTABLE_CLUSTER_SIZE_MODE: int,
+    AttributeId.SHARED_MEMORY_MODE: int,
+}
+
+
+def check_attribute_order(attributes: tuple[LaunchAttribute, ...], path: str) -> None:
+    """Raise InvariantError, at an entry under ``path``, unless ids ascend and none comes twice."""
+    previous = -1
+    for place, attribute in enumerate(attributes):
+        if attribute.id <= previous:
+            msg = f"attribute {attribute.id} follows {previous}; list each id once, ascending"
+            raise InvariantError(msg, path=f"{path}[{place}].id")
+        previous = attribute.id

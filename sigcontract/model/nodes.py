@@ -5,7 +5,13 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from sigcontract.errors import AttributeUnknownError
-from sigcontract.model.attributes import AttributeId, AttributeValue, ClusterDim, LaunchAttribute
+from sigcontract.model.attributes import (
+    AttributeId,
+    AttributeValue,
+    ClusterDim,
+    LaunchAttribute,
+    check_attribute_order,
+)
 from sigcontract.model.dims import Dim3
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.record import Handle, Hex64, Int32, Record, Size, Text, UInt32
@@ -61,6 +67,10 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
     function: Annotated[
         FunctionFacts | None, Meta(description="Facts of the function, or null where they were not recorded.")
     ]
+
+    def check(self) -> None:
+        """Raise InvariantError unless attribute ids ascend and none comes twice."""
+        check_attribute_order(self.attributes, "$.attributes")
 
     def attribute(self, attribute_id: int) -> LaunchAttribute | None:
         """Return the entry of that CUlaunchAttributeID, or None where it was never asked for."""

@@ -1,9 +1,11 @@
 """What one driver and device can read, apply and keep stale."""
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from sigcontract.errors import InvariantError
 from sigcontract.model.record import Record, Text, UInt32
 
 __all__ = ["Answer", "AttributeProfile", "DriverProfile", "UpdateEffect"]
@@ -49,6 +51,13 @@ class DriverProfile(Record, frozen=True, kw_only=True):
         Literal["cuda-13.0", "unknown"],
         Meta(description="The rule of pairing and refusal that this driver was seen to follow."),
     ]
+
+    def __post_init__(self) -> None:
+        ids = [entry.id for entry in self.attributes]
+        for place, (previous, found) in enumerate(pairwise(ids), start=1):
+            if found <= previous:
+                msg = f"attribute {found} follows {previous}; list each id once, ascending"
+                raise InvariantError(msg, path=f"$.attributes[{place}].id")
 
     def attribute(self, attribute_id: int) -> AttributeProfile | None:
         """Return the entry of that CUlaunchAttributeID, or None where it was not measured."""

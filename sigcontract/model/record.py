@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-__all__ = ["Handle", "Hex64", "Int32", "Record", "Size", "Text", "UInt8", "UInt32"]
+__all__ = ["MAX_EXACT_INT", "Handle", "Hex64", "Int32", "Record", "Size", "Text", "UInt8", "UInt32"]
 
 #: Largest integer that JSON numbers carry exactly (RFC 8785). 64-bit values that may exceed it are `Hex64`.
 MAX_EXACT_INT = 2**53 - 1
@@ -27,6 +27,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Constructors do not validate (msgspec validates on decoding); `sigcontract.encode`, `sigcontract.validate`
     and every other public entry point do.
     """
+
+    def check(self) -> None:
+        """Raise InvariantError where fields do not fit together in a way that construction does not look at.
+
+        For what thousands of records share and would otherwise check thousands of times: the codec checks each
+        shared part once, `sigcontract.validate` and pydantic call this.
+        """
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
