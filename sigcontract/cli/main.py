@@ -29,8 +29,8 @@ from types import TracebackType
 from typing import Protocol, cast
 
 from sigcontract.cli.parser import Exit, Parser, Subparsers
-from sigcontract.cli.terminal import printable
 from sigcontract.errors import NotComparableError, SigcontractError, UsageError
+from sigcontract.report.names import safe
 
 __all__ = ["VERBS", "console", "main"]
 
@@ -164,7 +164,7 @@ def _nearest(verb: str) -> str:
 
 
 def _complain(code: str, message: str) -> None:
-    sys.stderr.write(f"sigcontract: error[{code}]: {printable(message)}\n")
+    sys.stderr.write(f"sigcontract: error[{code}]: {safe(message)}\n")
 
 
 def _fault(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:

@@ -1,4 +1,4 @@
-"""What a terminal is told that a file is not: colour, progress, and text that cannot move the cursor."""
+"""What a terminal is told that a file is not: colour and progress."""
 
 import os
 import sys
@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, TypeVar
 
-__all__ = ["printable", "progress", "use_color"]
+from sigcontract.report.names import safe
+
+__all__ = ["progress", "use_color"]
 
 _Item = TypeVar("_Item")
 
@@ -27,20 +29,6 @@ def use_color(stream: TextIO) -> bool:
     return os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
-def printable(text: str) -> str:
-    r"""Return the text with control characters as escapes.
-
-    Names and labels come out of files; one that holds an escape sequence must not reach a terminal as such, and a
-    line feed must not split a line that promises to be one.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape", "backslashreplace").decode("ascii")
-        for character in text
-    )
-
-
 def progress(items: Sequence[_Item], describe: Callable[[_Item], str]) -> Iterator[_Item]:
     """Yield the items, saying on standard error which one is in work, where that is a terminal and it takes long.
 
@@ -55,7 +43,7 @@ def progress(items: Sequence[_Item], describe: Callable[[_Item], str]) -> Iterat
     try:
         for number, item in enumerate(items, start=1):
             if time.monotonic() - started >= _QUIET_SECONDS:
-                stream.write(f"\r\x1b[K{number}/{len(items)} {printable(describe(item))}")
+                stream.write(f"\r\x1b[K{number}/{len(items)} {safe(describe(item))}")
                 stream.flush()
                 shown = True
             yield item

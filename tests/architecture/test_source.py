@@ -75,5 +75,5 @@ def test_every_module_says_what_is_public(path: Path) -> None:
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)
 def test_nothing_is_left_for_later(path: Path) -> None:
-    words = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|NotImplementedError)\b")
+    words = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|raise NotImplementedError)\b")
     assert words.findall(path.read_text(encoding="utf-8")) == []

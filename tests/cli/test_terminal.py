@@ -1,13 +1,11 @@
-"""Colour, progress and printable text."""
+"""Colour and progress."""
 
 import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sigcontract.cli import terminal
-from sigcontract.cli.terminal import printable, progress, use_color
+from sigcontract.cli.terminal import progress, use_color
 
 
 class Screen(io.StringIO):
@@ -61,10 +59,3 @@ def test_short_work_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", screen)
     assert list(progress(["a"], str)) == ["a"]
     assert screen.getvalue() == ""
-
-
-@given(st.text())
-def test_printable_text_is_printable_and_plain_text_stays(text: str) -> None:
-    shown = printable(text)
-    assert shown.isprintable()
-    assert shown == text or not text.isprintable()
