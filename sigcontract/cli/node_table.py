@@ -1,0 +1,78 @@
+"""Rows of nodes as a table that fits the terminal, each repeated block once."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from sigcontract.cli.node_rows import NodeRow, attribute_text
+from sigcontract.compare.alignment import Block
+from sigcontract.report.names import shortened
+
+__all__ = ["table_lines"]
+
+#: A name is cut to what is left of the line, but never below this.
+_NARROWEST_NAME = 24
+_HEAD = ("node", "type", "grid", "block", "shared")
+
+
+def table_lines(rows: Sequence[NodeRow], blocks: Sequence[Block], *, attributes: bool) -> Iterator[str]:
+    """Yield the table line by line.
+
+    Parameters
+    ----------
+    rows
+        Of one graph, every node.
+    blocks
+        That spell the rows out; the rows of a repeated one are shown once.
+    attributes
+        Whether every launch attribute follows its node, on a line of its own.
+    """
+    shown = [row for block in blocks for row in rows[block.start : block.start + block.length]]
+    if not shown:
+        return
+    widths = [max(map(len, column)) for column in zip(_HEAD, *map(_cells, shown), strict=True)]
+    node, kind, grid, block_dim, shared = widths
+    left = f"{{:>{node}}}  {{:<{kind}}}  {{:>{grid}}}  {{:>{block_dim}}}  {{:>{shared}}}  "
+    notes = max(len(_notes(row)) for row in shown)
+    name_width = shutil.get_terminal_size((120, 24)).columns - sum(widths) - 2 * len(widths) - notes - 4
+    name_width = max(_NARROWEST_NAME, name_width)
+    yield left.format(*_HEAD) + "kernel"
+    for block in blocks:
+        if block.count > 1:
+            last = _place(rows[block.start + block.length * block.count - 1])
+            yield f"{block.count} times these {block.length} nodes, up to node {last}:"
+        for row in rows[block.start : block.start + block.length]:
+            name = _name(row, name_width)
+            yield f"{left.format(*_cells(row))}{name:<{name_width}}  {_notes(row)}".rstrip()
+            if attributes and row.attributes:
+                yield f"{'':{node}}    {', '.join(map(attribute_text, row.attributes))}"
+
+
+def _cells(row: NodeRow) -> tuple[str, ...]:
+    return (_place(row), row.type, row.grid, row.block, row.shared)
+
+
+def _place(row: NodeRow) -> str:
+    """Return ``3.0`` for ``nodes[3].graph.nodes[0]``, ``3b1.0`` for the first node of branch 1."""
+    return row.path.replace(".graph", "").replace(".bodies[", "b").replace("nodes[", "").replace("]", "")
+
+
+def _name(row: NodeRow, width: int) -> str:
+    if row.type != "kernel":
+        return row.subject
+    if row.function:
+        return f"{shortened(row.subject, width - len(row.function) - 1)} {row.function}"
+    return shortened(row.subject, width)
+
+
+def _notes(row: NodeRow) -> str:
+    """Return what is not as usual: attributes that are set, dependencies other than the node before."""
+    notes = [attribute_text(attribute) for attribute in row.attributes if _is_set(attribute.value)]
+    return ", ".join([*notes, f"after {row.after}"] if row.after else notes)
+
+
+def _is_set(value: object) -> bool:
+    if isinstance(value, msgspec.Struct):
+        return any(msgspec.structs.astuple(value))
+    return bool(value)

@@ -1,0 +1,204 @@
+"""``sigcontract show``: a dump as a table with repeated blocks folded, a driver profile as a table."""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from sigcontract.cli.node_rows import FunctionNumbers, NodeRow, rows
+from sigcontract.cli.node_table import table_lines
+from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.cli.profile_lines import profile_lines
+from sigcontract.cli.terminal import use_color
+from sigcontract.compare.alignment import Block, fold
+from sigcontract.errors import UsageError
+from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
+from sigcontract.model.graph import GraphSignature
+from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model.profile import DriverProfile
+from sigcontract.report.names import demangle, safe
+from sigcontract.wire.canonical import portable_digest
+from sigcontract.wire.codec import load
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract show server.dump.json                         every graph, layers that repeat shown once
+sigcontract show server.dump.json --graph decode/bs=4     one graph
+sigcontract show server.dump.json --nodes --attributes    every node with every launch attribute
+"""
+
+
+class _GraphView(NamedTuple):
+    """What is shown of one graph."""
+
+    entry: LabeledGraph
+    digest: str
+    rows: list[NodeRow]
+    blocks: list[Block]
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser = add_verb(
+        subparsers, "show", summary="show a dump's graphs, repeated blocks folded, or a profile", example=_EXAMPLE
+    )
+    parser.add_argument(
+        "file", metavar="FILE", help="a dump of any version or a profile (.json or .msgpack, also .gz and .zst)"
+    )
+    parser.add_argument(
+        "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be given several times"
+    )
+    parser.add_argument("--nodes", action="store_true", help="every node, nothing folded")
+    parser.add_argument("--attributes", action="store_true", help="every launch attribute of every node shown")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the file."""
+    document = load(args.file)
+    if isinstance(document, DriverProfile):
+        if args.format == "json":
+            write_json(document)
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in profile_lines(document))
+        return Exit.OK
+    if not isinstance(document, SignatureDump):
+        raise UsageError(f"{args.file} holds a {type(document).__name__}; show takes a dump or a profile")
+    chosen = _chosen(document, args.graph)
+    functions = FunctionNumbers([entry.graph for entry in document.graphs])
+    views = [_view(entry, functions, unfolded=args.nodes, attributes=args.attributes) for entry in chosen]
+    if args.format == "json":
+        write_json(_as_object(document, views, attributes=args.attributes))
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _lines(document, views, args))
+    return Exit.OK
+
+
+def _chosen(dump: SignatureDump, labels: list[str]) -> list[LabeledGraph]:
+    known = [entry.label for entry in dump.graphs]
+    for label in labels:
+        if label not in known:
+            near = get_close_matches(label, known, n=1) or known[:1]
+            hint = f"; the nearest is {near[0]!r}" if near else ""
+            raise UsageError(f"there is no graph {label!r} among the {len(known)} of the dump{hint}")
+    return [entry for entry in dump.graphs if not labels or entry.label in labels]
+
+
+def _view(entry: LabeledGraph, functions: FunctionNumbers, *, unfolded: bool, attributes: bool) -> _GraphView:
+    shown = list(rows(entry.graph, functions))
+    keys = [row.shown if attributes else row.shown[:-1] for row in shown]
+    blocks = [Block(0, len(shown), 1)] if unfolded else fold(keys)
+    return _GraphView(entry, portable_digest(entry.graph), shown, blocks)
+
+
+def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespace) -> Iterator[str]:
+    bold, plain = ("\x1b[1m", "\x1b[0m") if use_color(sys.stdout) else ("", "")
+    yield from _environment_lines(dump, len(dump.graphs))
+    first: dict[str, str] = {}
+    for view in views:
+        label = safe(view.entry.label)
+        yield ""
+        yield f"{bold}{label}{plain}: {_counts(view.entry.graph)}, {_digest_start(view.digest)}"
+        yield from (f"  {line}" for line in _unknown_lines(view.entry.graph))
+        twin = first.setdefault(view.digest, label)
+        if twin != label and not args.nodes:
+            yield f"  equal to {twin} but for handles and addresses"
+        else:
+            table = table_lines(view.rows, view.blocks, attributes=args.attributes)
+            yield from (f"  {line}" for line in table)
+
+
+def _environment_lines(dump: SignatureDump, graphs: int) -> Iterator[str]:
+    environment = dump.environment
+    state = "complete" if dump.complete else "INCOMPLETE: what came after the last write is missing"
+    writer = safe(f"sigcontract {environment.sigcontract_version}, {environment.created_at}")
+    yield f"{graphs} graphs, {state}; written by {writer}"
+    yield from (safe(line) for line in _provenance(environment))
+    yield f"driver profile: {safe(dump.profile) if dump.profile else 'none'}"
+
+
+def _provenance(environment: Environment) -> Iterator[str]:
+    process = [
+        f"host {environment.hostname}" if environment.hostname else "",
+        f"process {environment.process_id}" if environment.process_id is not None else "",
+        f"rank {environment.rank} of {environment.world_size}" if environment.rank is not None else "",
+    ]
+    if any(process):
+        yield ", ".join(filter(None, process))
+    version = environment.cuda_driver_version
+    cuda = f"CUDA {version // 1000}.{version % 1000 // 10}" if version is not None else "CUDA version not known"
+    display = f", driver {environment.display_driver_version}" if environment.display_driver_version else ""
+    devices = "".join(
+        f"; device {device.ordinal} {device.name} ({device.compute_capability_major}.{device.compute_capability_minor})"
+        for device in environment.devices
+    )
+    yield f"{cuda}{display}{devices}"
+    if environment.libraries:
+        yield ", ".join(f"{library.name} {library.version}" for library in environment.libraries)
+
+
+def _counts(graph: GraphSignature) -> str:
+    edges = sum(map(len, graph.dependencies))
+    kinds = Counter(str(node.__struct_config__.tag) for node in graph.nodes)
+    listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    return f"{len(graph.nodes)} nodes ({listed or 'empty graph'}), {edges} edges"
+
+
+def _digest_start(digest: str) -> str:
+    """Return enough of a digest to tell graphs apart by eye."""
+    return digest[: len("sha256:") + 12]
+
+
+def _unknown(graph: GraphSignature) -> Counter[str]:
+    return Counter(
+        f"{attribute.name} {attribute.state}"
+        for _, node in graph.walk()
+        if isinstance(node, KernelNodeSignature)
+        for attribute in node.attributes
+        if attribute.value is None
+    )
+
+
+def _unknown_lines(graph: GraphSignature) -> Iterator[str]:
+    kernels = sum(isinstance(node, KernelNodeSignature) for _, node in graph.walk())
+    for what, count in sorted(_unknown(graph).items()):
+        yield f"{what} on {count} of {kernels} kernel nodes"
+
+
+def _as_object(dump: SignatureDump, views: list[_GraphView], *, attributes: bool) -> dict[str, Any]:
+    return {
+        "environment": dump.environment,
+        "profile": dump.profile,
+        "complete": dump.complete,
+        "graphs": [
+            {
+                "label": view.entry.label,
+                "portable_digest": view.digest,
+                "nodes": len(view.entry.graph.nodes),
+                "edges": sum(map(len, view.entry.graph.dependencies)),
+                "unknown_attributes": dict(sorted(_unknown(view.entry.graph).items())),
+                "blocks": [
+                    {
+                        "count": block.count,
+                        "rows": [
+                            _row_object(row, attributes=attributes)
+                            for row in view.rows[block.start : block.start + block.length]
+                        ],
+                    }
+                    for block in view.blocks
+                ],
+            }
+            for view in views
+        ],
+    }
+
+
+def _row_object(row: NodeRow, *, attributes: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"path": row.path, "type": row.type, "after": row.after or None}
+    if row.type != "kernel":
+        return found | {"subject": row.subject}
+    found |= {"name": row.subject, "demangled": demangle(row.subject), "function": row.function or None}
+    found |= {"grid_dim": row.grid, "block_dim": row.block, "dynamic_shared_mem_bytes": int(row.shared)}
+    return found | ({"attributes": row.attributes} if attributes else {})
