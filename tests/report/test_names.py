@@ -1,0 +1,92 @@
+"""Kernel names for people: demangled, short, and safe on a terminal."""
+
+import sys
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sigcontract.report import names
+from sigcontract.report.names import demangle, differing, safe, shortened
+
+SETTINGS = settings(max_examples=500, deadline=None, derandomize=True)
+
+ADD = (
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIN3c108BFloat16EEESt5arrayIPcLm3EEEEviT0_T1_"
+)
+#: With a lambda, which the demangler does not cover.
+FILL = (
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEE"
+    "ZZZNS0_15fill_kernel_rocEvENKUlvE_clEvEUlfE_EEviT0_T1_"
+)
+#: Each reference repeats what stands before it: fourteen levels would build 3 ** 14 nodes.
+DOUBLING = "_Z1fI1a" + "IS_S_S_E" * 14 + "Evv"
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name"),
+    [
+        pytest.param("_Z3fooi", "foo(int)", id="function"),
+        pytest.param("_Z6kernelI6__halfEvPT_", "void kernel<__half>(__half*)", id="template"),
+        pytest.param("_Z4copyILi4ELb1EEvPf", "void copy<4, true>(float*)", id="literals without casts"),
+        pytest.param("triton_poi_fused_add_0", "triton_poi_fused_add_0", id="Triton"),
+        pytest.param("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", id="cuBLAS"),
+        pytest.param("", "", id="no name"),
+        pytest.param("_Z6kernelIJiffEEvDpT_", "_Z6kernelIJiffEEvDpT_", id="parameter pack"),
+        pytest.param(FILL, FILL, id="lambda"),
+        pytest.param("_Z", "_Z", id="nothing behind the mark"),
+        pytest.param("_Z1fI" + "1aI" * 1000, "_Z1fI" + "1aI" * 1000, id="nested too deep"),
+        pytest.param(DOUBLING, DOUBLING, id="grows with every reference"),
+        pytest.param("_Z3fooi" + "i" * 5000, "_Z3fooi" + "i" * 5000, id="too long"),
+    ],
+)
+def test_what_is_not_a_covered_mangled_name_comes_back_as_it_is(mangled: str, name: str) -> None:
+    assert demangle(mangled) == name
+
+
+@SETTINGS
+@given(st.text(alphabet="_ZNKSTIEJLXDdpvifajmlPRKO0123456789abcU", max_size=60).map("_Z".__add__))
+@example("_ZN1aIS_S_EE")
+@example("_ZTv0_n24_N1a1bEv")
+def test_no_name_makes_the_demangler_fail(name: str) -> None:
+    assert isinstance(demangle(name), str)
+
+
+def test_without_the_library_names_stay_mangled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "itanium_demangler", None)
+    names._demangler.cache_clear()
+    demangle.cache_clear()
+    try:
+        assert demangle("_Z3fooi") == "_Z3fooi"
+    finally:
+        names._demangler.cache_clear()
+        demangle.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name"),
+    [
+        pytest.param("_Z6kernelI6__halfEvPT_", "kernel<__half>", id="no return type, no parameters"),
+        pytest.param(ADD, "at::native::vectorized_elementwise_kernel<4, at::native::CU…", id="cut to width"),
+        pytest.param(FILL, "at::native::vectorized_elementwise_kernel<…>", id="scopes of what is not covered"),
+        pytest.param("_ZN12_GLOBAL__N_13runEv", "(anonymous namespace)::run", id="anonymous namespace"),
+        pytest.param("matmul", "matmul", id="plain"),
+    ],
+)
+def test_a_short_name_is_the_part_that_people_know(mangled: str, name: str) -> None:
+    assert shortened(mangled, 60) == name
+
+
+def test_two_names_are_cut_so_that_their_difference_is_seen() -> None:
+    other = ADD.replace("Li4E", "Li8E")
+    old, new = differing(ADD, other, 60)
+    assert old != new
+    assert max(len(old), len(new)) <= 60
+    long = "_ZN" + "9namespace" * 12 + "1{}Ev"
+    assert differing(long.format("a"), long.format("b"), 40) == ("…a", "…b")
+
+
+def test_names_cannot_move_the_cursor_or_end_a_line() -> None:
+    assert safe("a\x1b[2J\nb\u202ec\x85") == "a\\x1b[2J\\nb\\u202ec\\x85"
+    assert shortened("k\x1b[31m", 20) == "k\\x1b[31m"
+    assert safe("größe") == "größe"
