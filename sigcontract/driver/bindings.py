@@ -1,4 +1,4 @@
-"""`CudaDriver`: the calls of `DriverApi` on libcuda."""
+"""`CudaDriver`: the calls of `BuildApi` on libcuda."""
 
 from collections.abc import Sequence
 from ctypes import (
@@ -19,6 +19,7 @@ from itertools import repeat
 from typing import Any
 
 from sigcontract.driver.api import AttributeBlock, EdgeBlock, PointerAttributes, UpdateOutcome
+from sigcontract.driver.building import BuildCalls
 from sigcontract.driver.layouts import (
     ATTRIBUTE_VALUE_BYTES,
     EDGE_DATA_BYTES,
@@ -60,7 +61,7 @@ _KERNEL_NODE_WORDS = KERNEL_NODE_PARAMS_BYTES // 8
 _to_pointer = c_void_p.from_param
 
 
-class CudaDriver:
+class CudaDriver(BuildCalls):
     """The CUDA driver of this process.
 
     Safe to share between threads. It holds no CUDA resource.
