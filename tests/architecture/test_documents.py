@@ -1,0 +1,138 @@
+"""What the project says of itself is so: sessions and their output, tables of docs, links, what no file holds."""
+
+import ast
+import doctest
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sigcontract import errors
+from sigcontract.cli.main import VERBS
+from tests.architecture.source import ROOT, modules, parsed, text_files
+
+README = ROOT / "README.md"
+DOCS = ROOT / "docs"
+#: The pages whose commands and Python sessions are run.
+PAGES = [README, DOCS / "documents.md", DOCS / "cli.md"]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def sessions() -> list[tuple[str, str, str]]:
+    """Return page, command and output of every command in a ``console`` block."""
+    return [
+        (page.name, command, output)
+        for page in PAGES
+        for block in blocks(page, "console")
+        for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize(("page", "command", "output"), sessions())
+def test_a_command_on_a_page_prints_what_the_page_shows(page: str, command: str, output: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    plain = {name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "COLUMNS"}}
+    ended = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env=plain | {"PATH": path, "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert ended.stdout == output, page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_sessions_of_a_page_print_what_it_shows(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    session = "\n".join(blocks(page, "pycon"))
+    test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    told: list[str] = []
+    assert doctest.DocTestRunner(verbose=False).run(test, out=told.append).failed == 0, "".join(told)
+
+
+def test_the_readme_shows_sessions_in_both_languages() -> None:
+    assert len(blocks(README, "console")) >= 1
+    assert len(blocks(README, "pycon")) >= 1
+
+
+def test_the_readme_names_the_two_commands_and_both_are_targets() -> None:
+    commands = re.findall(r"^make \w+", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert commands == ["make demo", "make test"]
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert {"demo", "test"} <= set(targets)
+
+
+def error_row(name: str) -> str:
+    kind = getattr(errors, name)
+    text = inspect.getdoc(kind) or ""
+    summary = text.splitlines()[0]
+    carried = re.findall(r"^(\w+)$", text.partition("Attributes\n")[2], flags=re.MULTILINE)
+    return f"| `{kind.code}` | `{name}` | {summary} | {', '.join(f'`{field}`' for field in carried)} |"
+
+
+def test_the_table_of_errors_is_what_the_package_raises() -> None:
+    page = (DOCS / "errors.md").read_text(encoding="utf-8")
+    shown = [line for line in page.splitlines() if line.startswith("| `")]
+    rows = [error_row(name) for name in sorted(errors.__all__, key=lambda name: str(getattr(errors, name).code))]
+    assert [row for row in shown if row.count("|") == 5] == rows
+
+
+def narrower_codes() -> set[str]:
+    """Return every code that is passed where an error is raised."""
+    return {
+        keyword.value.value
+        for path in modules()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if (keyword.arg == "code" or (keyword.arg == "reason" and ast.unparse(node.func).endswith("UnavailableError")))
+        and isinstance(keyword.value, ast.Constant)
+        and isinstance(keyword.value.value, str)
+    }
+
+
+def test_the_narrower_codes_are_documented() -> None:
+    page = (DOCS / "errors.md").read_text(encoding="utf-8")
+    assert {code for code in narrower_codes() if f"`{code}`" not in page} == set()
+
+
+def test_the_page_of_the_command_line_describes_every_verb() -> None:
+    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## `(\w+)", page, flags=re.MULTILINE) == list(VERBS)
+
+
+def test_the_changelog_says_what_changed_in_library_documents_and_digests() -> None:
+    page = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    assert [section.split(maxsplit=1)[0] for section in sections][:2] == ["Unreleased", "0.1.0"]
+    assert re.findall(r"^### (\w+)", sections[1], flags=re.MULTILINE) == ["Library", "Documents", "Digests"]
+
+
+@pytest.mark.parametrize("page", [README, *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name)
+def test_links_lead_to_files_that_are_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_page_of_the_docs_is_reached_from_their_index() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert {page.name for page in DOCS.glob("*.md") if f"]({page.name})" not in index} == {"index.md"}
+
+
+@pytest.mark.parametrize("path", text_files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_names_a_package_index_or_a_path_of_one_machine(path: Path) -> None:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    index = re.findall(r"pypi\.(?:org|python)|pythonhosted\.|(?:npmjs|yarnpkg)\.", text)
+    here = re.findall(r"(?<![\w.~])/(?:home|root|work|Users|workspace)/\w+", text)
+    assert (index, here) == ([], [])
