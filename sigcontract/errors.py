@@ -6,6 +6,7 @@ msgspec, pydantic and cuda-python never leave the package: they are the ``__caus
 
 __all__ = [
     "AttributeUnknownError",
+    "CloseError",
     "DecodeError",
     "DriverCallError",
     "DriverError",
@@ -162,6 +163,24 @@ class RegistryError(SigcontractError):
     """A registry cannot do what was asked: sealed, closed, a foreign entry."""
 
     code = "registry"
+
+
+class CloseError(RegistryError):
+    """A registry was closed, and some of its executables could not be destroyed.
+
+    Attributes
+    ----------
+    errors
+        What went wrong, one error for each executable.
+    """
+
+    code = "close"
+
+    def __init__(self, errors: tuple["DriverError", ...]) -> None:
+        super().__init__(
+            f"{len(errors)} executables could not be destroyed and may still hold memory; the first: {errors[0]}"
+        )
+        self.errors = errors
 
 
 class DriverError(SigcontractError):
