@@ -1,0 +1,53 @@
+"""Write the dumps of the examples: graphs read now, no host name, no process number, no paths."""
+
+import argparse
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import sigcontract as sc
+from sigcontract.driver import environment, read_graph, read_profile
+from sigcontract.model.dump import LabeledGraph, LibraryVersion
+
+__all__ = ["output_path", "write"]
+
+
+def output_path(description: str | None) -> Path:
+    """Return the path that the command line names."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("output", type=Path, help="the dump to write, as clusters.dump.json")
+    path: Path = parser.parse_args().output
+    return path
+
+
+def write(path: Path, graphs: Mapping[str, Any], *libraries: str, observations: Any = None) -> None:
+    """Read the graphs, in order, and write them under their labels."""
+    here = environment()
+    dump = sc.SignatureDump(
+        environment=msgspec.structs.replace(
+            here, hostname=None, process_id=None, libraries=_versions(("cuda-bindings", *libraries))
+        ),
+        profile=read_profile().id,
+        complete=True,
+        graphs=tuple(
+            LabeledGraph(label=label, graph=read_graph(graph, observations=observations))
+            for label, graph in graphs.items()
+        ),
+        extensions={},
+    )
+    sc.save(dump, path)
+    for entry in dump.graphs:
+        print(f"{path.name}: {entry.label}: {len(entry.graph.nodes)} nodes")
+
+
+def _versions(names: tuple[str, ...]) -> tuple[LibraryVersion, ...]:
+    found = []
+    for name in sorted(names):
+        try:
+            found.append(LibraryVersion(name=name, version=version(name)))
+        except PackageNotFoundError:
+            continue
+    return tuple(found)

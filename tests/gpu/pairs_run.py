@@ -1,0 +1,241 @@
+"""Random walks of updates on the device: is the prediction what the driver does? Run by hand, its record is kept.
+
+Work is spread over processes: an exec that faults takes its process with it, and only that walk is lost.
+
+Example: ``python -m tests.gpu.pairs_run --pairs 6000 --seed 1 --out pairs.json --misses misses.json``.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.gpu.generate import mutate, random_graph
+from tests.gpu.oracle import Step, Walk
+
+__all__ = ["Tally", "main", "random_walk"]
+
+USE_NODE_PRIORITY = 8
+_MISSES_KEPT = 40
+_STALL_SECONDS = 60
+
+
+def random_walk(seed: int, index: int) -> Walk:
+    """Return the walk of that number: most are one update, a quarter are three to six, back to the start included."""
+    random = Random(f"{seed}:{index}")  # noqa: S311  a test's repeatable choice, no secret
+    specs = [random_graph(random)]
+    length = 1 if random.random() < 0.75 else random.randint(3, 6)
+    for _ in range(length):
+        specs.append(specs[0] if len(specs) > 2 and random.random() < 0.25 else mutate(random, specs[-1]))
+    if any(spec.single_instance for spec in specs):
+        specs = specs[:2]
+    return Walk(
+        specs=tuple(specs),
+        start=random.choices(("launch", "upload", "nothing"), (80, 8, 12))[0],
+        launch_between=random.random() < 0.8,
+        flags=USE_NODE_PRIORITY if random.random() < 0.2 else 0,
+    )
+
+
+@dataclass
+class Tally:
+    """Counts over steps, and the steps that were not as predicted."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    misses: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, step: Step, walk: Walk, place: str) -> None:
+        """Count one step."""
+        faults = sorted(self._faults(step))
+        if faults:
+            self.misses.append(_miss(step, walk, place, faults))
+
+    def _faults(self, step: Step) -> Iterator[str]:
+        prediction, answer, counts = step.prediction, step.answer, self.counts
+        counts["updates"] += 1
+        counts[f"driver/{answer.result}"] += 1
+        counts[f"verdict/{prediction.verdict}"] += 1
+        if prediction.result is None:
+            counts["answer/not told"] += 1
+        elif (prediction.result.name, prediction.node, prediction.from_node) == answer:
+            counts["answer/exact"] += 1
+        else:
+            counts["answer/wrong"] += 1
+            yield "answer"
+        if step.honest is None:
+            counts["launch/none"] += 1
+            return
+        if answer.result != "SUCCESS":
+            counts["refused/unchanged" if step.honest else "refused/changed"] += 1
+            if not step.honest and not step.after_unsafe:
+                yield "refused and changed"
+            return
+        after = "after an unsafe one/" if step.after_unsafe else ""
+        kind = ("safe" if prediction.verdict.safe else str(prediction.verdict)) + (
+            ", ran right" if step.honest else ", ran wrong"
+        )
+        counts[f"accepted/{after}{kind}"] += 1
+        if prediction.verdict.safe and not step.honest:
+            yield "safe but wrong"
+        if not prediction.verdict.safe and step.honest:
+            rules = sorted({finding.rule for finding in prediction.findings if not finding.verdict.safe})
+            counts[f"unsafe but right by/{'+'.join(rules)}"] += 1
+
+
+def _miss(step: Step, walk: Walk, place: str, faults: list[str]) -> dict[str, Any]:
+    from sigcontract.wire.canonical import canonical_bytes  # noqa: PLC0415  a parent process counts without it
+
+    return {
+        "place": place,
+        "faults": faults,
+        "flags": walk.flags,
+        "start": walk.start,
+        "driver": step.answer,
+        "predicted": {
+            "verdict": str(step.prediction.verdict),
+            "result": None if step.prediction.result is None else step.prediction.result.name,
+            "node": step.prediction.node,
+            "from_node": step.prediction.from_node,
+            "findings": [
+                [finding.rule, finding.path, str(finding.verdict), str(finding.old), str(finding.new)]
+                for finding in step.prediction.findings
+            ],
+        },
+        "difference": step.difference,
+        "after_unsafe": step.after_unsafe,
+        "specs": [repr(spec) for spec in walk.specs],
+        "held": canonical_bytes(step.held).decode(),
+        "candidate": canonical_bytes(step.candidate).decode(),
+        "fixed": None if step.fixed is None else canonical_bytes(step.fixed).decode(),
+    }
+
+
+def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> None:
+    """Run every stride-th walk and print one JSON line for each: before it, its number; after it, what it showed."""
+    from sigcontract.compare.predict import predict_update  # noqa: PLC0415
+
+    from examples.recording.calls import CallError  # noqa: PLC0415  CUDA in the working processes alone
+    from sigcontract.driver import read_graph, read_profile  # noqa: PLC0415
+    from tests.gpu.oracle import run_walk  # noqa: PLC0415
+    from tests.gpu.rig import Rig  # noqa: PLC0415
+
+    rig, profile, end = Rig(), read_profile(), time.monotonic() + seconds
+    for index in range(first, last, stride):
+        if time.monotonic() > end:
+            break
+        walk = random_walk(seed, index)
+        _say({"begin": index})
+        tally = Tally()
+        try:
+            for place, step in enumerate(
+                run_walk(
+                    rig,
+                    walk,
+                    read_graph,
+                    lambda held, candidate, fixed, flags: predict_update(held, candidate, profile, fixed, flags=flags),
+                )
+            ):
+                tally.add(step, walk, f"{seed}:{index}/{place}")
+        except CallError as error:
+            tally.counts[f"not built/{error.result}"] += 1
+            rig.recover()
+        tally.counts["walks"] += 1
+        tally.counts.update(f"kind/{type(node).__name__}" for spec in walk.specs for node in spec.walk())
+        tally.counts["walks of several updates"] += len(walk.specs) > 2
+        _say({"end": index, "counts": tally.counts, "misses": tally.misses})
+
+
+def _say(message: dict[str, Any]) -> None:
+    print(json.dumps(message), flush=True)  # noqa: T201  the process's output is its report
+
+
+def _shard(arguments: argparse.Namespace, worker: int) -> Tally:
+    """Run one worker's walks, in a new process after each one that died."""
+    tally = Tally()
+    first, deadline = worker, time.monotonic() + arguments.seconds
+    while first < arguments.pairs and time.monotonic() < deadline:
+        command = [sys.executable, "-m", "tests.gpu.pairs_run", "--seed", str(arguments.seed), "--shard", str(first)]
+        command += ["--pairs", str(arguments.pairs), "--workers", str(arguments.workers)]
+        command += ["--seconds", str(deadline - time.monotonic())]
+        begun = None
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                output, errors = process.communicate(timeout=arguments.seconds + _STALL_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                output, errors = process.communicate()
+                tally.counts["stalled"] += 1
+        ended = worker - arguments.workers
+        for line in output.splitlines():
+            message = json.loads(line)
+            if "begin" in message:
+                begun = message["begin"]
+            else:
+                ended = message["end"]
+                tally.counts.update(message["counts"])
+                tally.misses += message["misses"]
+        if process.returncode == 0:
+            return tally
+        if begun is None or begun == ended:
+            raise SystemExit(f"worker {worker} ended with {process.returncode}: {errors[-3000:]}")
+        tally.counts["died"] += 1
+        tally.misses.append({"place": f"{arguments.seed}:{begun}", "faults": ["died"], "errors": errors[-2000:]})
+        first = begun + arguments.workers
+    return tally
+
+
+def _first_of_each_kind(misses: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    kept, kinds = [], Counter[tuple[str, ...]]()
+    for miss in misses:
+        kind = tuple(miss["faults"])
+        kinds[kind] += 1
+        if kinds[kind] <= _MISSES_KEPT:
+            kept.append(miss)
+    return kept
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the walks; exit 1 where a prediction was wrong or a verdict called safe was not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=6000, help="walks; each is one update or several")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=8, help="processes")
+    parser.add_argument("--seconds", type=float, default=240, help="start no walk after that long")
+    parser.add_argument("--out", type=Path, help="the record, JSON")
+    parser.add_argument("--misses", type=Path, help="what was not as predicted, JSON")
+    parser.add_argument("--shard", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args(argv)
+    if arguments.shard is not None:
+        run_shard(arguments.seed, arguments.shard, arguments.pairs, arguments.workers, arguments.seconds)
+        return 0
+    tally, begin = Tally(), time.monotonic()
+    with ThreadPoolExecutor(arguments.workers) as pool:
+        for part in pool.map(lambda worker: _shard(arguments, worker), range(arguments.workers)):
+            tally.counts.update(part.counts)
+            tally.misses += part.misses
+    record = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "seed": arguments.seed,
+        "seconds": round(time.monotonic() - begin, 1),
+        "processes": arguments.workers,
+        "counts": dict(sorted(tally.counts.items())),
+    }
+    print(json.dumps(record, indent=1))  # noqa: T201  a program's result
+    if arguments.out:
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+    if arguments.misses:
+        arguments.misses.write_text(json.dumps(_first_of_each_kind(tally.misses), indent=1) + "\n")
+    return int(bool(tally.misses))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

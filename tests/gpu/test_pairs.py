@@ -1,0 +1,42 @@
+"""The prediction against the real driver, on random walks of updates. `tests.gpu.pairs_run` does thousands."""
+
+import json
+import re
+
+from sigcontract.compare.predict import predict_update
+
+from examples.recording.calls import CallError
+from sigcontract.driver import read_graph, read_profile
+from sigcontract.model.findings import UpdatePrediction
+from sigcontract.model.graph import GraphSignature
+from tests.gpu.oracle import run_walk
+from tests.gpu.pairs_run import Tally, random_walk
+from tests.gpu.rig import Rig
+
+WALKS = 300
+
+
+def test_predictions_are_what_the_driver_answers_and_none_called_safe_runs_wrong(rig: Rig) -> None:
+    profile, tally = read_profile(), Tally()
+
+    def predict(
+        held: GraphSignature, candidate: GraphSignature, fixed: GraphSignature | None, flags: int
+    ) -> UpdatePrediction:
+        return predict_update(held, candidate, profile, fixed, flags=flags)
+
+    not_built = 0
+    for index in range(WALKS):
+        walk = random_walk(2026, index)
+        try:
+            for place, step in enumerate(run_walk(rig, walk, read_graph, predict)):
+                tally.add(step, walk, f"{index}/{place}")
+        except CallError:
+            not_built += 1
+            rig.recover()
+
+    assert tally.misses == [], json.dumps(tally.misses[:3], indent=1)
+    assert not_built < WALKS // 20
+    assert tally.counts["driver/SUCCESS"] > WALKS // 4
+    assert tally.counts["driver/ERROR_TOPOLOGY_CHANGED"] > WALKS // 50
+    assert tally.counts["accepted/safe, ran right"] > WALKS // 8
+    assert any(re.match("accepted/.*stale, ran wrong", key) for key in tally.counts)
