@@ -13,6 +13,8 @@ __all__ = ["table_lines"]
 
 #: A name is cut to what is left of the line, but never below this.
 _NARROWEST_NAME = 24
+#: What the caller puts before each line.
+_INDENT = 2
 _HEAD = ("node", "type", "grid", "block", "shared")
 
 
@@ -34,17 +36,16 @@ def table_lines(rows: Sequence[NodeRow], blocks: Sequence[Block], *, attributes:
     widths = [max(map(len, column)) for column in zip(_HEAD, *map(_cells, shown), strict=True)]
     node, kind, grid, block_dim, shared = widths
     left = f"{{:>{node}}}  {{:<{kind}}}  {{:>{grid}}}  {{:>{block_dim}}}  {{:>{shared}}}  "
-    notes = max(len(_notes(row)) for row in shown)
-    name_width = shutil.get_terminal_size((120, 24)).columns - sum(widths) - 2 * len(widths) - notes - 4
-    name_width = max(_NARROWEST_NAME, name_width)
+    right = shutil.get_terminal_size((120, 24)).columns - sum(widths) - 2 * len(widths) - _INDENT
     yield left.format(*_HEAD) + "kernel"
     for block in blocks:
         if block.count > 1:
             last = _place(rows[block.start + block.length * block.count - 1])
             yield f"{block.count} times these {block.length} nodes, up to node {last}:"
         for row in rows[block.start : block.start + block.length]:
-            name = _name(row, name_width)
-            yield f"{left.format(*_cells(row))}{name:<{name_width}}  {_notes(row)}".rstrip()
+            notes = _notes(row, attributes=not attributes)
+            name = _name(row, max(_NARROWEST_NAME, right - len(notes)))
+            yield f"{left.format(*_cells(row))}{name}{notes}".rstrip()
             if attributes and row.attributes:
                 yield f"{'':{node}}    {', '.join(map(attribute_text, row.attributes))}"
 
@@ -66,10 +67,12 @@ def _name(row: NodeRow, width: int) -> str:
     return shortened(row.subject, width)
 
 
-def _notes(row: NodeRow) -> str:
+def _notes(row: NodeRow, *, attributes: bool) -> str:
     """Return what is not as usual: attributes that are set, dependencies other than the node before."""
-    notes = [attribute_text(attribute) for attribute in row.attributes if _is_set(attribute.value)]
-    return ", ".join([*notes, f"after {row.after}"] if row.after else notes)
+    notes = [attribute_text(entry) for entry in row.attributes if attributes and _is_set(entry.value)]
+    if row.after:
+        notes.append(f"after {row.after}")
+    return f"  [{', '.join(notes)}]" if notes else ""
 
 
 def _is_set(value: object) -> bool:

@@ -151,20 +151,28 @@ def _digest_start(digest: str) -> str:
     return digest[: len("sha256:") + 12]
 
 
+def _kernels(graph: GraphSignature) -> list[KernelNodeSignature]:
+    return [node for _, node in graph.walk() if isinstance(node, KernelNodeSignature)]
+
+
 def _unknown(graph: GraphSignature) -> Counter[str]:
-    return Counter(
+    """Count what is not known of kernel nodes: it is never equal to anything, so a reader should see it."""
+    kernels = _kernels(graph)
+    unknown = Counter(
         f"{attribute.name} {attribute.state}"
-        for _, node in graph.walk()
-        if isinstance(node, KernelNodeSignature)
+        for node in kernels
         for attribute in node.attributes
         if attribute.value is None
     )
+    unknown["function unknown"] = sum(not node.kern and not node.func for node in kernels)
+    return +unknown
 
 
 def _unknown_lines(graph: GraphSignature) -> Iterator[str]:
-    kernels = sum(isinstance(node, KernelNodeSignature) for _, node in graph.walk())
-    for what, count in sorted(_unknown(graph).items()):
-        yield f"{what} on {count} of {kernels} kernel nodes"
+    unknown = sorted(_unknown(graph).items())
+    kernels = len(_kernels(graph))
+    for what, count in unknown:
+        yield f"{what} on {'every kernel node' if count == kernels else f'{count} of {kernels} kernel nodes'}"
 
 
 def _as_object(dump: SignatureDump, views: list[_GraphView], *, attributes: bool) -> dict[str, Any]:
@@ -178,7 +186,7 @@ def _as_object(dump: SignatureDump, views: list[_GraphView], *, attributes: bool
                 "portable_digest": view.digest,
                 "nodes": len(view.entry.graph.nodes),
                 "edges": sum(map(len, view.entry.graph.dependencies)),
-                "unknown_attributes": dict(sorted(_unknown(view.entry.graph).items())),
+                "unknown": dict(sorted(_unknown(view.entry.graph).items())),
                 "blocks": [
                     {
                         "count": block.count,

@@ -1,0 +1,46 @@
+"""``sigcontract migrate``: write a document anew, in the newest version and the format that the suffix names."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.errors import FileError
+from sigcontract.report.names import safe
+from sigcontract.wire.codec import load, save
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract migrate old.dump.json new.dump.json             version 1 to the newest version
+sigcontract migrate server.dump.json server.dump.msgpack.zst    the same document, small
+"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser = add_verb(
+        subparsers,
+        "migrate",
+        summary="upgrade a document to the newest version, or change its format",
+        example=_EXAMPLE,
+    )
+    parser.add_argument("source", metavar="FROM", help="a document of any version")
+    parser.add_argument(
+        "target", metavar="TO", help="where to write; .json or .msgpack, then .gz or .zst, say the format"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite TO where it exists")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, upgrade and write; TO is written whole or not at all."""
+    if Path(args.target).exists() and not args.force:
+        raise FileError(f"{args.target} exists; add --force to overwrite it", file=args.target, code="exists")
+    document = load(args.source)
+    save(document, args.target)
+    size = Path(args.target).stat().st_size
+    if args.format == "json":
+        write_json({"source": args.source, "target": args.target, "target_bytes": size})
+    else:
+        sys.stdout.write(f"{safe(args.target)}: {type(document).__name__}, {size} bytes\n")
+    return Exit.OK

@@ -1,0 +1,84 @@
+"""``sigcontract validate``: every fault of every file."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.cli.terminal import progress
+from sigcontract.errors import RecordError, SigcontractError
+from sigcontract.model.dump import SignatureDump
+from sigcontract.report.names import safe
+from sigcontract.wire.codec import decode, faults
+from sigcontract.wire.files import read_bytes
+from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract validate server.dump.json              every fault with its place, or what the file holds
+sigcontract validate ranks/*.dump.json.zst         many files; exit status 2 where one of them is faulty
+"""
+
+
+class _Checked(NamedTuple):
+    """What was found in one file."""
+
+    file: str
+    #: What it holds, empty where it is faulty.
+    holds: str
+    faults: Sequence[SigcontractError]
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser = add_verb(subparsers, "validate", summary="list every fault of files", example=_EXAMPLE)
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a dump, a profile or a diff, of any version")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the files; a faulty one does not keep the others from being checked."""
+    checked = [_check(file) for file in progress(args.files, str)]
+    if args.format == "json":
+        write_json({"files": [_as_object(found) for found in checked]})
+    else:
+        for found in checked:
+            sys.stdout.writelines(f"{safe(line)}\n" for line in _lines(found))
+    return Exit.ERROR if any(found.faults for found in checked) else Exit.OK
+
+
+def _check(file: str) -> _Checked:
+    try:
+        data = read_bytes(file, MAX_DOCUMENT_BYTES)
+        found = faults(data)
+        if found:
+            return _Checked(file, "", found)
+        document = decode(data)
+    except SigcontractError as error:
+        return _Checked(file, "", [error])
+    size = f" of {len(document.graphs)} graphs" if isinstance(document, SignatureDump) else ""
+    return _Checked(file, f"{type(document).__name__}{size}", [])
+
+
+def _lines(found: _Checked) -> list[str]:
+    if not found.faults:
+        return [f"{found.file}: valid {found.holds}"]
+    count = f"{len(found.faults)} fault{'s' if len(found.faults) > 1 else ''}"
+    return [f"{found.file}: {count}", *(f"  error[{fault.code}]: {fault}" for fault in found.faults)]
+
+
+def _as_object(found: _Checked) -> dict[str, Any]:
+    return {
+        "file": found.file,
+        "valid": not found.faults,
+        "holds": found.holds or None,
+        "faults": [
+            {
+                "code": fault.code,
+                "path": fault.path if isinstance(fault, RecordError) else None,
+                "message": fault.reason if isinstance(fault, RecordError) else str(fault),
+            }
+            for fault in found.faults
+        ],
+    }
