@@ -55,17 +55,17 @@ class FunctionNumbers:
     """Numbers the functions that share a name, over the whole dump: names are not identities."""
 
     def __init__(self, graphs: Sequence[GraphSignature]) -> None:
-        self._functions: dict[str, dict[tuple[int, int], int]] = {}
+        self._functions: dict[str, dict[int, int]] = {}
         for graph in graphs:
             for _, node in graph.walk():
                 if isinstance(node, KernelNodeSignature):
                     functions = self._functions.setdefault(node.name, {})
-                    functions.setdefault((node.kern, node.func), len(functions) + 1)
+                    functions.setdefault(node.func or node.kern, len(functions) + 1)
 
     def mark(self, node: KernelNodeSignature) -> str:
         """Return ``#2`` for the second function of that name, the empty text where the name has one function."""
         functions = self._functions[node.name]
-        return f"#{functions[node.kern, node.func]}" if len(functions) > 1 else ""
+        return f"#{functions[node.func or node.kern]}" if len(functions) > 1 else ""
 
 
 def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", depth: int = 0) -> Iterator[NodeRow]:

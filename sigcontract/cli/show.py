@@ -104,7 +104,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
         yield from (f"  {line}" for line in _unknown_lines(view.entry.graph))
         twin = first.setdefault(view.digest, label)
         if twin != label and not args.nodes:
-            yield f"  equal to {twin} but for handles and addresses"
+            yield f"  as {twin}, handles and addresses aside"
         else:
             table = table_lines(view.rows, view.blocks, attributes=args.attributes)
             yield from (f"  {line}" for line in table)
