@@ -63,7 +63,7 @@ def compile_source(source: str, target: str, *options: str) -> bytes:
         raise
     else:
         if target.startswith("compute"):
-            image = b" " * check(nvrtc.nvrtcGetPTXSize(program))
+            image: bytes = b" " * check(nvrtc.nvrtcGetPTXSize(program))
             check(nvrtc.nvrtcGetPTX(program, image))
         else:
             image = b" " * check(nvrtc.nvrtcGetCUBINSize(program))

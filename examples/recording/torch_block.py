@@ -16,7 +16,7 @@ CONTEXT = 128
 BATCHES = (1, 2, 4, 8, 16, 32)
 
 
-class Block(nn.Module):  # type: ignore[misc]  PyTorch is not installed where types are checked
+class Block(nn.Module):  # type: ignore[misc]  # PyTorch is not installed where types are checked
     """One block of a decoder: attention of a new token over a cache, then a feed-forward net."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ ELEMENTS = 4096
 BLOCK = 1024
 
 
-@triton.jit  # type: ignore[untyped-decorator]  Triton is not installed where types are checked
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]  # Triton is not installed where types are checked
 def scale(  # type: ignore[no-untyped-def]  # noqa: ANN201  Triton reads annotations as its own
     source,  # noqa: ANN001
     target,  # noqa: ANN001
