@@ -1,0 +1,1 @@
+"""The only way in and out: documents, their versions, digests and schemas."""

@@ -1,0 +1,91 @@
+"""Canonical bytes of records, and the digests of graphs.
+
+The canonical form is that of RFC 8785: records hold no floats, no integer beyond 2**53 - 1, and their field names are
+ASCII, so JSON with sorted keys and no spaces is that form.
+
+A digest is sha256 over a label that names kind and version, a line feed, and the canonical bytes of the graph's
+tables (`sigcontract.wire.tables`), whose rows stand in the order in which the graph first uses them: equal graphs have
+equal tables, and the work is that of the distinct nodes. Environment, labels and extensions are not part of a graph.
+"""
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from sigcontract.errors import RecordError
+from sigcontract.model.graph import GraphSignature
+from sigcontract.model.record import MAX_EXACT_INT, Record
+from sigcontract.wire.portable import portable_form
+from sigcontract.wire.tables import Folder
+from sigcontract.wire.validation import canonical_tables, validate
+
+__all__ = ["canonical_bytes", "digest", "portable_digest", "portable_form"]
+
+_EXACT = b"sigcontract.graph-digest/1\n"
+_PORTABLE = b"sigcontract.portable-digest/1\n"
+
+
+def canonical_bytes(record: Record) -> bytes:
+    """Return the one JSON form of a record, as RFC 8785 has it: equal bytes for equal records, and only for those.
+
+    Raises
+    ------
+    RecordError
+        The record is not valid, or its extensions hold what has no canonical form here: a float, a large integer.
+    """
+    validate(record)
+    extensions = getattr(record, "extensions", None)
+    if extensions:
+        _refuse_inexact(extensions, "$.extensions")
+    return msgspec.json.encode(record, order="sorted")
+
+
+def digest(graph: GraphSignature) -> str:
+    """Return ``sha256:`` and the digest of every recorded field, handles included.
+
+    Raises
+    ------
+    RecordError
+        The graph is not valid.
+    """
+    return _digest(_EXACT, canonical_tables(graph))
+
+
+def portable_digest(graph: GraphSignature) -> str:
+    """Return ``sha256:`` and the digest of the graph's `portable_form`: equal across processes.
+
+    Unreadable attributes and opaque nodes are part of it as what they are. Equal digests do not make them the same:
+    a policy decides that.
+
+    Raises
+    ------
+    RecordError
+        The graph is not valid.
+    """
+    canonical_tables(graph)
+    return portable_digest_of_valid(graph)
+
+
+def portable_digest_of_valid(graph: GraphSignature) -> str:
+    """Return the portable digest of a graph that is known to be valid."""
+    folder = Folder()
+    folder.fold(portable_form(graph))
+    return _digest(_PORTABLE, msgspec.json.encode(folder.tables(), order="sorted"))
+
+
+def _digest(label: bytes, data: bytes) -> str:
+    return "sha256:" + sha256(label + data).hexdigest()
+
+
+def _refuse_inexact(value: Any, path: str) -> None:
+    if isinstance(value, float) or (isinstance(value, int) and not -MAX_EXACT_INT <= value <= MAX_EXACT_INT):
+        raise RecordError("no canonical form for floats and integers beyond 2**53 - 1", path=path, code="canonical")
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if not key.isascii():
+                raise RecordError("no canonical form for keys beyond ASCII", path=path, code="canonical")
+            _refuse_inexact(part, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for place, part in enumerate(value):
+            _refuse_inexact(part, f"{path}[{place}]")

@@ -1,0 +1,331 @@
+"""Documents as bytes and files, strictly: what is read is exactly what a document of its version may say."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, overload
+
+import msgspec
+from msgspec import Meta
+
+from sigcontract.errors import DecodeError, LimitError, RecordError, UsageError, VersionError
+from sigcontract.model.dump import Environment, SignatureDump
+from sigcontract.model.findings import DumpDiff
+from sigcontract.model.profile import DriverProfile
+from sigcontract.model.record import Record, Text
+from sigcontract.wire.canonical import portable_digest
+from sigcontract.wire.documents import Document, Form, form_named, form_of
+from sigcontract.wire.duplicates import refuse_duplicate_keys
+from sigcontract.wire.faults import translated
+from sigcontract.wire.files import FilePath, read_bytes, write_bytes
+from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
+from sigcontract.wire.v2 import GraphHeader
+from sigcontract.wire.validation import UNFIT, validate
+
+__all__ = [
+    "Document",
+    "Format",
+    "GraphHeader",
+    "Header",
+    "decode",
+    "encode",
+    "load",
+    "read_header",
+    "save",
+    "validate",
+]
+
+Format = Literal["json", "msgpack"]
+D = TypeVar("D", SignatureDump, DriverProfile, DumpDiff)
+
+
+class Header(Record, frozen=True, kw_only=True):
+    """What a dump says before its tables."""
+
+    version: Annotated[int, Meta(description="Version of the document that was read.")]
+    graphs: Annotated[tuple[GraphHeader, ...], Meta(description="In the order in which they were read.")]
+    environment: Annotated[Environment, Meta(description="Where the dump comes from.")]
+    profile: Annotated[Text | None, Meta(description="Id of the driver profile that it was read under; null: none.")]
+    complete: Annotated[bool, Meta(description="Whether the writer ended in order.")]
+
+
+@overload
+def decode(data: bytes, *, max_bytes: int = ..., verify: bool = ...) -> Document: ...
+@overload
+def decode(data: bytes, *, max_bytes: int = ..., verify: bool = ..., expect: type[D]) -> D: ...
+def decode(
+    data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Document] | None = None
+) -> Document:
+    """Return the record that a document says, in JSON or MessagePack, of any version that this release knows.
+
+    Parameters
+    ----------
+    data
+        The document, not compressed.
+    max_bytes
+        The largest document that is looked at.
+    verify
+        Whether to check the digests in the header of a dump, which takes about as long again. Without it they are
+        not looked at, and nothing that is returned relies on them.
+    expect
+        The kind of record that it must be: `SignatureDump`, `DriverProfile` or `DumpDiff`.
+
+    Raises
+    ------
+    VersionError
+        It is of an unknown kind or version, or not of the kind expected.
+    LimitError
+        It is larger or more deeply nested than the limits.
+    DecodeError
+        It is not JSON or MessagePack, or not what the document may say.
+    InvariantError
+        Its parts do not fit together.
+    """
+    text, form = _sniffed(data, max_bytes)
+    if expect is not None and form.record is not expect:
+        raise VersionError(
+            f"this is a {form.document}, where a {expect.__name__} was asked for",
+            document=form.document,
+            found=form.version,
+            supported=(),
+            path="$.document",
+            code="document",
+        )
+    document = _strictly(form, data, text=text)
+    for problem in form.problems(document):
+        raise problem
+    record: Document = form.record_of(document)
+    if verify:
+        for problem in form.false_digests(document, record):
+            raise problem
+    return record
+
+
+def encode(document: Document, *, format: Format = "json", version: int | None = None) -> bytes:  # noqa: A002  pinned name
+    """Return a record as a document: the same bytes for equal records.
+
+    JSON has one table row per line, for people and version control. MessagePack says the same in fewer bytes.
+
+    Parameters
+    ----------
+    document
+        A `SignatureDump`, `DriverProfile` or `DumpDiff`.
+    format
+        ``json`` or ``msgpack``.
+    version
+        The version of the document to write, by default the newest. An older one leaves out what it has no word for.
+
+    Raises
+    ------
+    RecordError
+        The record is not valid, or holds what that version cannot say.
+    UsageError
+        There is no such document, format or version.
+    """
+    if format not in ("json", "msgpack"):
+        raise UsageError(f"{format!r} is no format; use json or msgpack")
+    form = form_of(document, version)
+    if form is None:
+        wanted = "no document" if version is None else f"no document of version {version}"
+        raise UsageError(f"{type(document).__name__} is {wanted}")
+    try:
+        wire = form.wire_of(document)
+        data = _lines(wire) if format == "json" else msgspec.msgpack.encode(wire)
+        again = form.json.decode(data) if format == "json" else form.msgpack.decode(data)
+    except UNFIT as error:
+        validate(document)  # finds the same fault, and its path in the record
+        raise translated(error) from error
+    if again != wire:
+        field = next(name for name in wire.__struct_fields__ if getattr(wire, name) != getattr(again, name))
+        raise DecodeError("a value here would be read back as another (NaN, a list for a tuple)", path=f"$.{field}")
+    return data
+
+
+@overload
+def load(path: FilePath, *, max_bytes: int = ..., verify: bool = ...) -> Document: ...
+@overload
+def load(path: FilePath, *, max_bytes: int = ..., verify: bool = ..., expect: type[D]) -> D: ...
+def load(
+    path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Document] | None = None
+) -> Document:
+    """Return the record in a file; ``.gz`` and ``.zst`` are decompressed. See `decode` for the parameters.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read.
+    MissingExtraError
+        It is a ``.zst`` file, and no library for that is installed.
+    RecordError
+        As `decode`; a note names the file.
+    """
+    try:
+        data = _document_bytes(path, max_bytes)
+        if expect is None:
+            return decode(data, max_bytes=max_bytes, verify=verify)
+        return decode(data, max_bytes=max_bytes, verify=verify, expect=expect)
+    except RecordError as error:
+        error.add_note(f"in {path}")
+        raise
+
+
+def save(document: Document, path: FilePath, *, version: int | None = None) -> None:
+    """Write a record to a file, whole or not at all: ``.json`` or ``.msgpack``, and ``.gz`` or ``.zst`` after that.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written; what was there before still is.
+    UsageError
+        The name says no format.
+    MissingExtraError
+        It is to be a ``.zst`` file, and no library for that is installed.
+    RecordError
+        As `encode`.
+    """
+    name = _format_of_name(path)
+    if name is None:
+        raise UsageError(f"{Path(path).name}: end the name in .json or .msgpack, and .gz or .zst after that")
+    write_bytes(path, encode(document, format=name, version=version))
+
+
+def read_header(path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False) -> Header:
+    """Return what a dump says before its tables, without building them: cheap, for many files at once.
+
+    The digests are what the file claims. With ``verify`` the whole dump is decoded and they are checked; without it,
+    decide nothing by them that a changed file must not decide. A version 1 dump has no header: it is decoded.
+
+    Raises
+    ------
+    SigcontractError
+        As `load`, for what was looked at.
+    """
+    try:
+        data = _document_bytes(path, max_bytes)
+        text, form = _sniffed(data, max_bytes)
+        if form.record is SignatureDump and form.version > 1 and not verify:
+            return _header_alone(data, text=text)
+        return _header_of(decode(data, max_bytes=max_bytes, verify=verify, expect=SignatureDump), form.version)
+    except RecordError as error:
+        error.add_note(f"in {path}")
+        raise
+
+
+class _Envelope(msgspec.Struct):
+    document: Any = None
+    version: Any = None
+
+
+class _HeaderAlone(msgspec.Struct):
+    version: int
+    header: tuple[GraphHeader, ...]
+    environment: Environment
+    profile: Text | None
+    complete: bool
+
+
+_ENVELOPE_JSON = re.compile(rb'\{"document":"(?P<document>[a-z.]{1,64})",\n"version":(?P<version>[0-9]{1,9}),')
+_FIRST_BYTE = re.compile(rb"[ \t\r\n]*([\s\S])")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def _sniffed(data: bytes, max_bytes: int) -> tuple[bool, Form]:
+    """Return whether a document is JSON, and its form, before any of the rest is looked at."""
+    if len(data) > max_bytes:
+        msg = f"{len(data)} bytes, more than {max_bytes}; pass a larger max_bytes if the document can be trusted"
+        raise LimitError(msg, code="size")
+    text = _is_json(data)
+    written_here = _ENVELOPE_JSON.match(data) if text else None
+    if written_here:
+        return text, form_named(written_here["document"].decode(), int(written_here["version"]))
+    try:
+        envelope = (msgspec.json if text else msgspec.msgpack).decode(data, type=_Envelope)
+    except UNFIT as error:
+        raise translated(error) from error
+    if not isinstance(envelope.document, str):
+        raise DecodeError('no "document" names the kind of this file; it is none of sigcontract', code="magic")
+    if not isinstance(envelope.version, int) or isinstance(envelope.version, bool):
+        raise DecodeError("the version of a document is an integer", path="$.version")
+    return text, form_named(envelope.document, envelope.version)
+
+
+def _is_json(data: bytes) -> bool:
+    if data.startswith(_BYTE_ORDER_MARK):
+        raise DecodeError("the text begins with a byte order mark; save it as UTF-8 without one", code="magic")
+    first = _FIRST_BYTE.match(data)
+    if first is None:
+        raise DecodeError("the document is empty", code="malformed")
+    if first[1] == b"{":
+        return True
+    if 0x80 <= data[0] <= 0x8F or data[0] in (0xDE, 0xDF):  # noqa: PLR2004  MessagePack's maps
+        return False
+    raise DecodeError("neither a JSON object nor a MessagePack map: no document of sigcontract", code="magic")
+
+
+def _strictly(form: Form, data: bytes, *, text: bool) -> Any:
+    try:
+        document = form.json.decode(data) if text else form.msgpack.decode(data)
+    except UNFIT as error:
+        raise translated(error) from error
+    again = msgspec.json.encode(document) if text else msgspec.msgpack.encode(document)
+    refuse_duplicate_keys(data, again, text=text)
+    return document
+
+
+def _lines(wire: Any) -> bytes:
+    """Return a wire document as JSON, every row of a table on a line of its own."""
+    parts = []
+    for field in wire.__struct_fields__:
+        value = getattr(wire, field)
+        if isinstance(value, tuple) and value:
+            body = b"[\n" + b",\n".join(map(msgspec.json.encode, value)) + b"\n]"
+        else:
+            body = msgspec.json.encode(value)
+        parts.append(b'"%b":%b' % (field.encode(), body))
+    return b"{" + b",\n".join(parts) + b"}\n"
+
+
+def _format_of_name(path: FilePath) -> Format | None:
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".zst")]
+    last = suffixes[-1] if suffixes else ""
+    return "json" if last == ".json" else "msgpack" if last == ".msgpack" else None
+
+
+def _document_bytes(path: FilePath, max_bytes: int) -> bytes:
+    data = read_bytes(path, max_bytes)
+    named = _format_of_name(path)
+    if named is not None and data and _is_json(data) != (named == "json"):
+        raise DecodeError(f"the name says {named}, the bytes do not; rename the file", code="magic")
+    return data
+
+
+def _header_alone(data: bytes, *, text: bool) -> Header:
+    try:
+        found = (msgspec.json if text else msgspec.msgpack).decode(data, type=_HeaderAlone)
+    except UNFIT as error:
+        raise translated(error) from error
+    return Header(
+        version=found.version,
+        graphs=found.header,
+        environment=found.environment,
+        profile=found.profile,
+        complete=found.complete,
+    )
+
+
+def _header_of(dump: SignatureDump, version: int) -> Header:
+    graphs = tuple(
+        GraphHeader(
+            label=entry.label,
+            graph=place,
+            node_count=len(entry.graph.nodes),
+            portable_digest=portable_digest(entry.graph),
+        )
+        for place, entry in enumerate(dump.graphs)
+    )
+    return Header(
+        version=version,
+        graphs=graphs,
+        environment=dump.environment,
+        profile=dump.profile,
+        complete=dump.complete,
+    )

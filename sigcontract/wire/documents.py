@@ -1,0 +1,140 @@
+"""The documents and their versions: how each is laid out, checked, and turned into a record and back."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from sigcontract.errors import RecordError, VersionError
+from sigcontract.model.dump import SignatureDump
+from sigcontract.model.findings import DumpDiff
+from sigcontract.model.profile import DriverProfile
+from sigcontract.model.record import Record
+from sigcontract.wire import upgrade, v1, v2
+from sigcontract.wire.envelope import document_type, fields_of
+
+__all__ = ["FORMS", "Document", "Form", "form_named", "form_of"]
+
+#: What a file of this package can hold.
+Document = SignatureDump | DriverProfile | DumpDiff
+
+
+class Form:
+    """One version of one document."""
+
+    def __init__(  # noqa: PLR0913  a form is the sum of these
+        self,
+        document: str,
+        version: int,
+        wire: type[Record],
+        *,
+        record: type[Record],
+        record_of: Callable[[Any], Any],
+        wire_of: Callable[[Any], Any],
+        problems: Callable[[Any], Iterator[RecordError]] = lambda _: iter(()),
+        false_digests: Callable[[Any, Any], Iterator[RecordError]] = lambda *_: iter(()),
+    ) -> None:
+        self.document = document
+        self.version = version
+        #: The type that is decoded and encoded.
+        self.wire = wire
+        #: The record that a document of this form says.
+        self.record = record
+        self.record_of = record_of
+        self.wire_of = wire_of
+        #: What well-typed parts of a decoded document get wrong together.
+        self.problems = problems
+        #: Digests of a decoded document that are not those of its record.
+        self.false_digests = false_digests
+
+    @cached_property
+    def json(self) -> msgspec.json.Decoder[Any]:
+        """A strict decoder of the JSON form."""
+        return msgspec.json.Decoder(self.wire)
+
+    @cached_property
+    def msgpack(self) -> msgspec.msgpack.Decoder[Any]:
+        """A strict decoder of the MessagePack form."""
+        return msgspec.msgpack.Decoder(self.wire)
+
+
+def _flat(document: str, version: int, record: type[Record]) -> Form:
+    """Return the form of a document that is a record with an envelope."""
+    fields = record.__struct_fields__
+    wire = document_type(f"{record.__name__}Document", document, version, record.__doc__ or "", fields_of(record))
+
+    def wire_of(value: Any) -> Any:
+        return wire(document=document, version=version, **{name: getattr(value, name) for name in fields})
+
+    def record_of(value: Any) -> Any:
+        return record(**{name: getattr(value, name) for name in fields})
+
+    return Form(document, version, wire, record=record, record_of=record_of, wire_of=wire_of)
+
+
+FORMS: dict[tuple[str, int], Form] = {
+    (form.document, form.version): form
+    for form in (
+        Form(
+            "sigcontract.dump",
+            1,
+            v1.DumpDocument1,
+            record=SignatureDump,
+            record_of=upgrade.upgraded_from_1,
+            wire_of=upgrade.downgraded_to_1,
+            problems=v1.problems,
+        ),
+        Form(
+            "sigcontract.dump",
+            2,
+            v2.DumpDocument,
+            record=SignatureDump,
+            record_of=v2.dump_of,
+            wire_of=v2.wire_of,
+            problems=v2.problems,
+            false_digests=v2.false_digests,
+        ),
+        _flat("sigcontract.profile", 1, DriverProfile),
+        _flat("sigcontract.diff", 1, DumpDiff),
+    )
+}
+
+
+def form_named(document: str, version: int) -> Form:
+    """Return the form of that name and version.
+
+    Raises
+    ------
+    VersionError
+        This release does not know the document (code ``document``) or the version (code ``version``).
+    """
+    form = FORMS.get((document, version))
+    if form is not None:
+        return form
+    versions = tuple(number for name, number in FORMS if name == document)
+    if not versions:
+        known = ", ".join(sorted({name for name, _ in FORMS}))
+        raise VersionError(
+            f"{document!r} is no document of sigcontract; it reads {known}",
+            document=document,
+            found=version,
+            supported=(),
+            path="$.document",
+            code="document",
+        )
+    advice = "upgrade sigcontract" if version > max(versions) else "there never was such a version"
+    raise VersionError(
+        f"this release reads {document} of version {' and '.join(map(str, versions))}, not {version}; {advice}",
+        document=document,
+        found=version,
+        supported=versions,
+    )
+
+
+def form_of(record: Record, version: int | None = None) -> Form | None:
+    """Return the form of that version that says a record, the newest by default; None where there is none."""
+    forms = [form for form in FORMS.values() if form.record is type(record)]
+    if version is None:
+        return forms[-1] if forms else None
+    return next((form for form in forms if form.version == version), None)

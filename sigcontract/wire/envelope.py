@@ -1,0 +1,34 @@
+"""What every document begins with: its kind and its version."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from sigcontract.model.record import Record
+
+__all__ = ["document_type", "fields_of"]
+
+
+def document_type(
+    name: str, document: str, version: int, doc: str, fields: dict[str, Any]
+) -> Any:  # a class made at run time: mypy cannot know its fields
+    """Return the record type of a document: the envelope, then the fields."""
+    envelope: dict[str, Any] = {
+        "document": Annotated[Literal[document], Meta(description="What this document is.")],  # type: ignore[valid-type]  # a value, made a type here
+        "version": Annotated[Literal[version], Meta(description="Version of the document; there are no minor ones.")],  # type: ignore[valid-type]  # as above
+    }
+    return msgspec.defstruct(
+        name,
+        list((envelope | fields).items()),
+        bases=(Record,),
+        module=__name__,
+        namespace={"__doc__": doc},
+        frozen=True,
+        kw_only=True,
+    )
+
+
+def fields_of(record: type[Record]) -> dict[str, Any]:
+    """Return the fields of a record and their types."""
+    return {field.name: field.type for field in msgspec.structs.fields(record)}

@@ -1,0 +1,34 @@
+"""What msgspec, zlib and Python raise on bad input, as errors of this package with a code and a path."""
+
+import re
+
+import msgspec
+
+from sigcontract.errors import DecodeError, InvariantError, LimitError, RecordError
+
+__all__ = ["below", "translated"]
+
+#: msgspec ends a message with the place, as `` - at `$.nodes[...].x` ``.
+_PLACE = re.compile(r"^(?P<reason>.*) - at `(?:key in )?(?P<path>\$.*)`$", re.DOTALL)
+
+
+def translated(error: Exception) -> RecordError:
+    """Return the RecordError that says what an exception of a decoder or encoder says. Raise it ``from`` that one."""
+    if isinstance(error, RecordError):
+        return error
+    if isinstance(error, RecursionError):
+        return LimitError("values are nested too deeply; a document of this package is flat", code="nesting")
+    if isinstance(error, MemoryError):
+        return LimitError("not enough memory for this document", code="memory")
+    found = _PLACE.match(str(error))
+    reason, path = (found["reason"], found["path"]) if found else (str(error), "$")
+    if isinstance(error.__cause__, InvariantError):
+        return below(path, error.__cause__)
+    if isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError):
+        return DecodeError(f"{reason[:1].lower()}{reason[1:]}; the file is damaged or incomplete", code="malformed")
+    return DecodeError(reason, path=path)
+
+
+def below(path: str, error: RecordError) -> RecordError:
+    """Return the same error for a value that lies at ``path`` of a larger one."""
+    return type(error)(error.reason, path=path + error.path.removeprefix("$"), code=error.code)

@@ -1,0 +1,168 @@
+"""Bytes of files: compression by suffix, limits on what comes out, and writing that is whole or not at all."""
+
+import gzip
+import importlib
+import os
+import secrets
+import zlib
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+from sigcontract.errors import DecodeError, FileError, LimitError, MissingExtraError
+
+__all__ = ["FilePath", "read_bytes", "write_bytes"]
+
+FilePath = str | PathLike[str]
+
+#: Input that a decompressor gets at once. What comes of it, 32 MB at most, is all that a bomb can cost beyond the limit.
+_CHUNK_BYTES = 1024
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_LEVEL = 10
+
+
+def read_bytes(path: FilePath, max_bytes: int) -> bytes:
+    """Return what a file holds, decompressed where its name ends in ``.gz`` or ``.zst``.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read.
+    LimitError
+        It holds more than ``max_bytes``, before or after decompression.
+    DecodeError
+        It is not compressed as its name says, or damaged.
+    MissingExtraError
+        It is zstd, and no library for that is installed.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise _file_error("read", path, error) from error
+    if len(data) > max_bytes:
+        raise _too_large(max_bytes)
+    suffix = Path(path).suffix
+    if suffix == ".gz":
+        return _inflated(data, _GZIP_MAGIC, "gzip", max_bytes)
+    if suffix == ".zst":
+        return _inflated(data, _ZSTD_MAGIC, "zstd", max_bytes)
+    for magic, name in ((_GZIP_MAGIC, ".gz"), (_ZSTD_MAGIC, ".zst")):
+        if data.startswith(magic):
+            raise DecodeError(f"this is a compressed file; give its name the suffix {name}", code="magic")
+    return data
+
+
+def write_bytes(path: FilePath, data: bytes) -> None:
+    """Write a file, compressed where its name ends in ``.gz`` or ``.zst``: whole, or not at all.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written. What was there before is still there, and nothing else is.
+    MissingExtraError
+        It is to be zstd, and no library for that is installed.
+    """
+    suffix = Path(path).suffix
+    if suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    elif suffix == ".zst":
+        data = _zstd_compressed(data)
+    try:
+        target = Path(os.path.realpath(path))
+        _replace(target, data)
+    except (OSError, ValueError) as error:
+        raise _file_error("write", path, error) from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    partial = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.partial")
+    try:
+        with partial.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()
+        raise
+    _sync_directory(target.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the new name last through a crash, where the system can: not every file system lets a directory sync."""
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _file_error(verb: str, path: FilePath, error: Exception) -> FileError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return FileError(f"cannot {verb} {os.fspath(path)}: {reason}", file=os.fspath(path))
+
+
+def _too_large(max_bytes: int) -> LimitError:
+    return LimitError(f"more than {max_bytes} bytes; pass a larger max_bytes if the file can be trusted", code="size")
+
+
+class _Decompressor(Protocol):
+    def decompress(self, data: bytes, /) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+
+
+def _inflated(data: bytes, magic: bytes, name: str, max_bytes: int) -> bytes:
+    if not data.startswith(magic):
+        raise DecodeError(f"the name says {name}, the bytes do not; rename or compress the file", code="magic")
+    parts = []
+    size = 0
+    while data:  # one round per member or frame
+        decompressor, failure = (zlib.decompressobj(wbits=31), zlib.error) if name == "gzip" else _zstd_decompressor()
+        place = 0
+        while not decompressor.eof and place < len(data):
+            try:
+                part = decompressor.decompress(data[place : place + _CHUNK_BYTES])
+            except failure as error:
+                raise DecodeError(f"damaged {name} data ({error})", code="malformed") from error
+            place += _CHUNK_BYTES
+            size += len(part)
+            if size > max_bytes:
+                raise _too_large(max_bytes)
+            parts.append(part)
+        if not decompressor.eof:
+            raise DecodeError(f"the {name} data ends too early; the file is incomplete", code="malformed")
+        data = decompressor.unused_data + data[place:]
+    return b"".join(parts)
+
+
+def _zstd_library() -> tuple[Any, bool]:
+    """Return the zstd library and whether it is Python's own (3.14); else it is the package of the extra."""
+    try:
+        return importlib.import_module("compression.zstd"), True
+    except ImportError:
+        try:
+            return importlib.import_module("zstandard"), False
+        except ImportError as error:
+            raise MissingExtraError("a .zst file", extra="zstd") from error
+
+
+def _zstd_decompressor() -> tuple[_Decompressor, type[Exception]]:
+    library, own = _zstd_library()
+    decompressor = library.ZstdDecompressor()
+    return decompressor if own else decompressor.decompressobj(), library.ZstdError
+
+
+def _zstd_compressed(data: bytes) -> bytes:
+    library, own = _zstd_library()
+    if own:
+        return bytes(library.compress(data, level=_ZSTD_LEVEL))
+    return bytes(library.ZstdCompressor(level=_ZSTD_LEVEL).compress(data))

@@ -1,0 +1,119 @@
+"""Rows of the tables of a version 2 dump, derived from the records so that each field is declared once."""
+
+from typing import Annotated, Any, Union, get_args
+
+import msgspec
+from msgspec import Meta
+
+from sigcontract.model.attributes import LaunchAttribute
+from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency, NodeSignature
+from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model.record import Record, UInt32
+
+__all__ = [
+    "FUNCTION_FIELDS",
+    "AttributeSet",
+    "ChildGraphRow",
+    "ConditionalRow",
+    "Edge",
+    "EdgeRow",
+    "FunctionRow",
+    "GraphRow",
+    "KernelRow",
+    "NodeRow",
+    "derived",
+]
+
+#: The fields of a kernel node that belong to its function: one row says them for every launch of it.
+FUNCTION_FIELDS = ("name", "kern", "func", "context", "function")
+
+
+def derived(
+    name: str,
+    record: type[Record],
+    doc: str,
+    *,
+    without: tuple[str, ...] = (),
+    array_like: bool = False,
+    **replaced: Any,
+) -> Any:  # a class made at run time: mypy cannot know its fields
+    """Return a record type with the fields of another: some left out, some of another type, new ones at the end."""
+    config = record.__struct_config__
+    types = {field.name: field.type for field in msgspec.structs.fields(record) if field.name not in without}
+    return msgspec.defstruct(
+        name,
+        list((types | replaced).items()),
+        bases=(Record,),
+        module=__name__,
+        namespace={"__doc__": doc},
+        tag_field=config.tag_field,
+        tag=config.tag,
+        array_like=array_like,
+        frozen=True,
+        kw_only=True,
+    )
+
+
+AttributeSet = tuple[LaunchAttribute, ...]
+
+FunctionRow = derived(
+    "FunctionRow",
+    KernelNodeSignature,
+    "What the launches of one function have in common.",
+    without=tuple(field for field in KernelNodeSignature.__struct_fields__ if field not in FUNCTION_FIELDS),
+)
+KernelRow = derived(
+    "KernelRow",
+    KernelNodeSignature,
+    "A kernel node: how a function is launched.",
+    without=tuple(field for field in FUNCTION_FIELDS if field != "function"),
+    function=Annotated[UInt32, Meta(description="Row of functions.")],
+    attributes=Annotated[UInt32, Meta(description="Row of attribute_sets.")],
+)
+ChildGraphRow = derived(
+    "ChildGraphRow",
+    ChildGraphNode,
+    "A child graph (cuGraphChildGraphNodeGetGraph).",
+    graph=Annotated[UInt32, Meta(description="Row of graphs, before every row that uses this node.")],
+)
+ConditionalRow = derived(
+    "ConditionalRow",
+    ConditionalNode,
+    "A conditional (CUDA_CONDITIONAL_NODE_PARAMS). Before CUDA 13.2 no getter exists: every field is null.",
+    bodies=Annotated[
+        tuple[UInt32 | None, ...] | None,
+        Meta(
+            description="Per branch its row of graphs, before every row that uses this node, or null where it "
+            "cannot be read; null: not even their number (phGraph_out)."
+        ),
+    ],
+)
+
+_ROWS: dict[type, Any] = {
+    KernelNodeSignature: KernelRow,
+    ChildGraphNode: ChildGraphRow,
+    ConditionalNode: ConditionalRow,
+}
+#: Nodes that refer to nothing are their own rows.
+NodeRow: Any = Union[tuple(_ROWS.get(node, node) for node in get_args(NodeSignature))]
+
+# A list-like record and not a fixed tuple: a union of a bounded int and a fixed tuple makes msgspec 0.23 crash in the
+# garbage collector.
+EdgeRow = derived(
+    "EdgeRow", Dependency, "An edge into a node that is not a default one, as a list of its fields.", array_like=True
+)
+#: A `Dependency`: the index of the node depended on, or all its fields where the edge is not a default one.
+Edge: Any = UInt32 | EdgeRow
+
+
+class GraphRow(Record, frozen=True, kw_only=True):
+    """A graph: nodes in the driver's order, each with its dependencies in the driver's order."""
+
+    nodes: Annotated[tuple[UInt32, ...], Meta(description="Rows of nodes, in the driver's order (cuGraphGetNodes).")]
+    dependencies: Annotated[
+        tuple[tuple[Edge, ...], ...],
+        Meta(
+            description="For each node, its dependencies in the driver's order (cuGraphNodeGetDependencies): the "
+            "index in nodes of a default edge, else [node, from_port, to_port, type]."
+        ),
+    ]

@@ -1,0 +1,306 @@
+"""Graphs as tables in which each distinct function, attribute set, node and graph is stored once, and back."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from sigcontract.errors import InvariantError, LimitError, RecordError
+from sigcontract.model.attributes import check_attribute_order
+from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency, GraphSignature, NodeSignature
+from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model.record import Record
+from sigcontract.wire.faults import below
+from sigcontract.wire.limits import MAX_EXPANDED_NODES, MAX_GRAPH_DEPTH
+from sigcontract.wire.rows import (
+    AttributeSet,
+    ChildGraphRow,
+    ConditionalRow,
+    Edge,
+    EdgeRow,
+    FunctionRow,
+    GraphRow,
+    KernelRow,
+    NodeRow,
+)
+
+__all__ = ["Folder", "Tables", "expanded", "problems"]
+
+
+class Tables(Record, frozen=True, kw_only=True):
+    """Graphs in four tables. Rows stand in the order in which the graphs first use them."""
+
+    functions: Annotated[
+        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts. Referred to by nodes.")
+    ]
+    attribute_sets: Annotated[
+        tuple[AttributeSet, ...],
+        Meta(description="Distinct lists of launch attributes, each ascending by id, each id once."),
+    ]
+    nodes: Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes. Referred to by graphs.")]
+    graphs: Annotated[
+        tuple[GraphRow, ...], Meta(description="Distinct graphs, child graphs and bodies before what holds them.")
+    ]
+
+
+class Folder:
+    """Collects graphs into tables.
+
+    Objects that occur many times are recognised by identity, equal ones by value. A folder must not outlive the
+    graphs that it was given.
+    """
+
+    def __init__(self) -> None:
+        self._functions: dict[Any, int] = {}
+        self._attribute_sets: dict[AttributeSet, int] = {}
+        self._nodes: dict[Any, int] = {}
+        self._graphs: dict[GraphRow, int] = {}
+        self._node_by_identity: dict[int, int] = {}
+        self._edges_by_identity: dict[int, tuple[Edge, ...]] = {}
+        self._graph_by_identity: dict[int, int] = {}
+
+    def fold(self, graph: GraphSignature, depth: int = 0) -> int:
+        """Add a graph and what it holds; return its row.
+
+        Raises
+        ------
+        InvariantError
+            The attributes of a node are out of order.
+        LimitError
+            Child graphs are nested more than MAX_GRAPH_DEPTH deep.
+        """
+        known = self._graph_by_identity.get(id(graph))
+        if known is not None:
+            return known
+        if depth > MAX_GRAPH_DEPTH:
+            raise LimitError(f"child graphs are nested more than {MAX_GRAPH_DEPTH} deep", code="nesting")
+        node_rows, edge_lists = self._node_by_identity, self._edges_by_identity
+        nodes = []
+        for index, node in enumerate(graph.nodes):
+            row = node_rows.get(id(node))
+            if row is None:
+                try:
+                    row = node_rows[id(node)] = _place(self._nodes, self._node(node, depth))
+                except RecordError as error:
+                    raise below(f"$.nodes[{index}]", error) from error
+            nodes.append(row)
+        dependencies = []
+        for edges in graph.dependencies:
+            compact = edge_lists.get(id(edges))
+            if compact is None:
+                compact = edge_lists[id(edges)] = _compact(edges)
+            dependencies.append(compact)
+        row = _place(self._graphs, GraphRow(nodes=tuple(nodes), dependencies=tuple(dependencies)))
+        self._graph_by_identity[id(graph)] = row
+        return row
+
+    def tables(self) -> Tables:
+        """Return what was collected."""
+        return Tables(
+            functions=tuple(self._functions),
+            attribute_sets=tuple(self._attribute_sets),
+            nodes=tuple(self._nodes),
+            graphs=tuple(self._graphs),
+        )
+
+    def _node(self, node: NodeSignature, depth: int) -> Any:
+        if isinstance(node, KernelNodeSignature):
+            if node.attributes not in self._attribute_sets:
+                node.check()
+            return KernelRow(
+                function=_place(
+                    self._functions,
+                    FunctionRow(
+                        name=node.name, kern=node.kern, func=node.func, context=node.context, function=node.function
+                    ),
+                ),
+                attributes=_place(self._attribute_sets, node.attributes),
+                grid_dim=node.grid_dim,
+                block_dim=node.block_dim,
+                dynamic_shared_mem_bytes=node.dynamic_shared_mem_bytes,
+            )
+        if isinstance(node, ChildGraphNode):
+            return ChildGraphRow(graph=self.fold(node.graph, depth + 1))
+        if isinstance(node, ConditionalNode):
+            bodies = node.bodies
+            rows = bodies and tuple(None if body is None else self.fold(body, depth + 1) for body in bodies)
+            return ConditionalRow(kind=node.kind, handle=node.handle, bodies=rows)
+        return node
+
+
+def _place(table: dict[Any, int], row: Any) -> int:
+    return table.setdefault(row, len(table))
+
+
+def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
+    return tuple(
+        [
+            edge.node
+            if edge.from_port == 0 and edge.to_port == 0 and edge.type == 0
+            else EdgeRow(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
+            for edge in edges
+        ]
+    )
+
+
+def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordError]:
+    """Yield what does not fit together in decoded tables, where ``entry_graphs`` are the rows (all of them there) used from outside.
+
+    A reference must lead to a row that is there, and to an earlier row where a graph holds a graph: so no graph can
+    hold itself. Every row must be used: a row that nothing refers to is a reference that was lost.
+    """
+    for place, attributes in enumerate(tables.attribute_sets):
+        try:
+            check_attribute_order(attributes, f"$.attribute_sets[{place}]")
+        except InvariantError as error:
+            yield error
+    kernels = [(index, row) for index, row in enumerate(tables.nodes) if type(row) is KernelRow]
+    yield from _references([row.function for _, row in kernels], kernels, "function", "functions", tables.functions)
+    yield from _references(
+        [row.attributes for _, row in kernels], kernels, "attributes", "attribute_sets", tables.attribute_sets
+    )
+    held = {index: _held(row) for index, row in enumerate(tables.nodes) if type(row) in (ChildGraphRow, ConditionalRow)}
+    used_nodes: set[int] = set()
+    used_graphs = set(entry_graphs).union(*held.values())
+    depths: list[int] = []
+    sizes: list[int] = []
+    for place, graph in enumerate(tables.graphs):
+        own = set(graph.nodes)
+        used_nodes |= own
+        if own and max(own) >= len(tables.nodes):
+            at = next(at for at, node in enumerate(graph.nodes) if node >= len(tables.nodes))
+            yield _dangling(f"$.graphs[{place}].nodes[{at}]", graph.nodes[at], "nodes", len(tables.nodes))
+        children = [child for node in own & held.keys() for child in held[node]]
+        late = [child for child in children if child >= place]
+        if late:
+            at = next(at for at, node in enumerate(graph.nodes) if late[0] in held.get(node, ()))
+            yield InvariantError(
+                f"node {graph.nodes[at]} holds graph {late[0]}, which does not stand before graph {place}: a graph "
+                "cannot hold itself, and what it holds comes first",
+                path=f"$.graphs[{place}].nodes[{at}]",
+            )
+            return
+        depths.append(1 + max((depths[child] for child in children), default=-1))
+        inner = (sizes[child] for node in graph.nodes for child in held.get(node, ())) if children else ()
+        sizes.append(len(graph.nodes) + sum(inner))
+        if depths[place] > MAX_GRAPH_DEPTH or sizes[place] > MAX_EXPANDED_NODES:
+            yield LimitError(
+                f"graph {place} is nested {depths[place]} deep and has {sizes[place]} nodes with its children; "
+                f"at most {MAX_GRAPH_DEPTH} and {MAX_EXPANDED_NODES} are read",
+                path=f"$.graphs[{place}]",
+            )
+            return
+    total = sum(sizes[entry] for entry in entry_graphs)
+    if total > MAX_EXPANDED_NODES:
+        yield LimitError(f"the graphs have {total} nodes with their children; at most {MAX_EXPANDED_NODES} are read")
+    yield from _unused("functions", {row.function for _, row in kernels}, len(tables.functions))
+    yield from _unused("attribute_sets", {row.attributes for _, row in kernels}, len(tables.attribute_sets))
+    yield from _unused("nodes", used_nodes, len(tables.nodes))
+    yield from _unused("graphs", used_graphs, len(tables.graphs))
+
+
+def _held(row: Any) -> tuple[int, ...]:
+    if type(row) is ChildGraphRow:
+        return (row.graph,)
+    return tuple(body for body in row.bodies or () if body is not None)
+
+
+def _references(
+    used: list[int], kernels: list[tuple[int, Any]], field: str, table: str, rows: tuple[Any, ...]
+) -> Iterator[RecordError]:
+    if used and max(used) >= len(rows):
+        for (index, _), reference in zip(kernels, used, strict=True):
+            if reference >= len(rows):
+                yield _dangling(f"$.nodes[{index}].{field}", reference, table, len(rows))
+
+
+def _dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
+    return InvariantError(f"row {reference} of {table} is not there; the table has {length}", path=path)
+
+
+def _unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
+    if len(used) < length:
+        missing = next(row for row in range(length) if row not in used)
+        yield InvariantError("nothing refers to this row; the reference to it was lost", path=f"$.{table}[{missing}]")
+
+
+def expanded(tables: Tables) -> list[GraphSignature]:
+    """Return the graph of each row of tables that have no `problems`.
+
+    Raises
+    ------
+    InvariantError
+        Edges of a graph lead to a missing node or form a cycle.
+    """
+    nodes = _expanded_nodes(tables)
+    #: Rows that hold graphs, by the last of the graphs that they hold.
+    waiting: dict[int, list[int]] = defaultdict(list)
+    for index, row in enumerate(tables.nodes):
+        if nodes[index] is None:
+            waiting[max(_held(row), default=-1)].append(index)
+    lists = _EdgeLists()
+    graphs: list[GraphSignature] = []
+    for place, row in enumerate(tables.graphs):
+        for index in waiting.pop(place - 1, ()):
+            nodes[index] = _holding(tables.nodes[index], graphs)
+        try:
+            graph = GraphSignature(
+                nodes=tuple([nodes[index] for index in row.nodes]),
+                dependencies=tuple([lists[edges] for edges in row.dependencies]),
+            )
+        except InvariantError as error:
+            raise below(f"$.graphs[{place}]", error) from error
+        graphs.append(graph)
+    return graphs
+
+
+def _expanded_nodes(tables: Tables) -> list[Any]:
+    """Return a node per row, None for one that holds a graph."""
+    functions, attribute_sets = tables.functions, tables.attribute_sets
+    nodes: list[Any] = []
+    for row in tables.nodes:
+        kind = type(row)
+        if kind is KernelRow:
+            function = functions[row.function]
+            nodes.append(
+                KernelNodeSignature(
+                    name=function.name,
+                    kern=function.kern,
+                    func=function.func,
+                    context=function.context,
+                    grid_dim=row.grid_dim,
+                    block_dim=row.block_dim,
+                    dynamic_shared_mem_bytes=row.dynamic_shared_mem_bytes,
+                    attributes=attribute_sets[row.attributes],
+                    function=function.function,
+                )
+            )
+        else:
+            nodes.append(None if kind is ChildGraphRow or kind is ConditionalRow else row)
+    return nodes
+
+
+def _holding(row: Any, graphs: list[GraphSignature]) -> ChildGraphNode | ConditionalNode:
+    if type(row) is ChildGraphRow:
+        return ChildGraphNode(graph=graphs[row.graph])
+    bodies = row.bodies
+    if bodies is not None:
+        bodies = tuple(None if body is None else graphs[body] for body in bodies)
+    return ConditionalNode(kind=row.kind, handle=row.handle, bodies=bodies)
+
+
+class _EdgeLists(dict[tuple[Edge, ...], tuple[Dependency, ...]]):
+    """Each distinct list of edges as dependencies, made once."""
+
+    def __missing__(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
+        made = tuple(
+            [
+                Dependency(node=edge, from_port=0, to_port=0, type=0)
+                if isinstance(edge, int)
+                else Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
+                for edge in edges
+            ]
+        )
+        self[edges] = made
+        return made

@@ -1,0 +1,118 @@
+"""sigcontract.dump version 2: a header that is readable alone, then tables."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from sigcontract.errors import InvariantError, RecordError
+from sigcontract.model.dump import LabeledGraph, SignatureDump
+from sigcontract.model.record import Record, Text, UInt32
+from sigcontract.wire import tables
+from sigcontract.wire.canonical import portable_digest_of_valid
+from sigcontract.wire.envelope import document_type, fields_of
+from sigcontract.wire.tables import Folder, Tables
+
+__all__ = ["DumpDocument", "GraphHeader", "dump_of", "false_digests", "problems", "wire_of"]
+
+
+class GraphHeader(Record, frozen=True, kw_only=True):
+    """What a dump says of a graph before all else. The digest is a claim until it is verified."""
+
+    label: Annotated[Text, Meta(description="As decode/bs=4; unique in a dump that is to be compared.")]
+    graph: Annotated[UInt32, Meta(description="Row of graphs; the same for labels of equal graphs.")]
+    node_count: Annotated[UInt32, Meta(description="Nodes of the graph, those of its children not counted.")]
+    portable_digest: Annotated[
+        str,
+        Meta(pattern=r"^sha256:[0-9a-f]{64}(?![\s\S])", description="Equal for equal graphs of any process."),
+    ]
+
+
+_FIELDS = fields_of(SignatureDump)
+DumpDocument = document_type(
+    "DumpDocument",
+    "sigcontract.dump",
+    2,
+    "A file of graph signatures from one process, with its environment.",
+    {
+        "header": Annotated[
+            tuple[GraphHeader, ...], Meta(description="The graphs, in the order in which they were read.")
+        ],
+        **{name: kind for name, kind in _FIELDS.items() if name not in ("graphs", "extensions")},
+        **fields_of(Tables),
+        "extensions": _FIELDS["extensions"],
+    },
+)
+
+
+def wire_of(dump: SignatureDump) -> Any:
+    """Return the document that says a dump. What is not valid goes through or raises: the codec checks and explains."""
+    folder = Folder()
+    digests: dict[int, str] = {}
+    header = []
+    for entry in dump.graphs:
+        row = folder.fold(entry.graph)
+        if row not in digests:
+            digests[row] = portable_digest_of_valid(entry.graph)
+        header.append(
+            GraphHeader(label=entry.label, graph=row, node_count=len(entry.graph.nodes), portable_digest=digests[row])
+        )
+    folded = folder.tables()
+    return DumpDocument(
+        document="sigcontract.dump",
+        version=2,
+        header=tuple(header),
+        environment=dump.environment,
+        profile=dump.profile,
+        complete=dump.complete,
+        functions=folded.functions,
+        attribute_sets=folded.attribute_sets,
+        nodes=folded.nodes,
+        graphs=folded.graphs,
+        extensions=dump.extensions,
+    )
+
+
+def problems(document: Any) -> Iterator[RecordError]:
+    """Yield what does not fit together in a decoded document, digests aside."""
+    graphs = document.graphs
+    dangling = False
+    for place, entry in enumerate(document.header):
+        if entry.graph >= len(graphs):
+            dangling = True
+            msg = f"row {entry.graph} of graphs is not there; the table has {len(graphs)}"
+            yield InvariantError(msg, path=f"$.header[{place}].graph")
+        elif entry.node_count != len(graphs[entry.graph].nodes):
+            msg = f"graph {entry.graph} has {len(graphs[entry.graph].nodes)} nodes, not {entry.node_count}"
+            yield InvariantError(msg, path=f"$.header[{place}].node_count")
+    if not dangling:
+        yield from tables.problems(document, [entry.graph for entry in document.header])
+
+
+def dump_of(document: Any) -> SignatureDump:
+    """Return the dump that a document without `problems` says.
+
+    Raises
+    ------
+    InvariantError
+        Edges of a graph lead to a missing node or form a cycle.
+    """
+    graphs = tables.expanded(document)
+    return SignatureDump(
+        environment=document.environment,
+        profile=document.profile,
+        complete=document.complete,
+        graphs=tuple(LabeledGraph(label=entry.label, graph=graphs[entry.graph]) for entry in document.header),
+        extensions=document.extensions,
+    )
+
+
+def false_digests(document: Any, dump: SignatureDump) -> Iterator[RecordError]:
+    """Yield the entries of a header whose digest is not that of the graph."""
+    digests: dict[int, str] = {}
+    for place, (entry, labeled) in enumerate(zip(document.header, dump.graphs, strict=True)):
+        if entry.graph not in digests:
+            digests[entry.graph] = portable_digest_of_valid(labeled.graph)
+        if entry.portable_digest != digests[entry.graph]:
+            msg = f"the digest of this graph is {digests[entry.graph]}; the header or the graph was changed"
+            yield InvariantError(msg, path=f"$.header[{place}].portable_digest", code="digest")
