@@ -1,0 +1,240 @@
+"""What an update does with each launch attribute, on one driver and device, and what a difference of it then means."""
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+from sigcontract.compare.rules import ATTRIBUTE_RULES, RULES, Rule
+from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribute
+from sigcontract.model.findings import Evidence, Verdict
+from sigcontract.model.profile import DriverProfile
+from sigcontract.model.record import Record
+
+__all__ = ["ABSENT", "Attributes", "Difference", "Effect", "Effects", "attribute_path", "value_text"]
+
+#: CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.
+USE_NODE_PRIORITY: Final = 8
+
+#: What stands for the value of an attribute that a record has no entry for.
+ABSENT: Final = "not asked for"
+
+#: none: its value decides nothing here. hint: documented as one. applied, stale, rejected: by the profile or NVIDIA.
+Kind = Literal["none", "hint", "applied", "stale", "rejected", "unknown"]
+
+Attributes = tuple[LaunchAttribute, ...]
+
+_LAUNCH_ONLY = frozenset(
+    {
+        AttributeId.PROGRAMMATIC_STREAM_SERIALIZATION,
+        AttributeId.PROGRAMMATIC_EVENT,
+        AttributeId.LAUNCH_COMPLETION_EVENT,
+    }
+)
+_NOT_OF_KERNELS = frozenset({AttributeId.IGNORE, AttributeId.SYNCHRONIZATION_POLICY})
+_HINTS = frozenset({AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING})
+#: Ids whose absence from a record is a gap. An id that we do not know cannot be asked for.
+_EXPECTED = frozenset(AttributeId) - {AttributeId.IGNORE}
+#: Judged by the driver's refusals, or with the function, and not here.
+_JUDGED_ELSEWHERE = frozenset(
+    {AttributeId.COOPERATIVE, AttributeId.CLUSTER_DIMENSION, AttributeId.DEVICE_UPDATABLE_KERNEL_NODE}
+)
+
+
+class Difference(NamedTuple):
+    """One difference between two paired nodes, before it has a place in a graph.
+
+    Attributes
+    ----------
+    rule
+        Id of the rule.
+    field
+        Path below the node, as ``.grid_dim``.
+    verdict
+        What it means here.
+    evidence
+        How that is known here.
+    old, new
+        The two values, for people.
+    """
+
+    rule: str
+    field: str
+    verdict: Verdict
+    evidence: Evidence
+    old: int | str | None
+    new: int | str | None
+
+
+class Effect(NamedTuple):
+    """What an update does with a changed value of one attribute.
+
+    Attributes
+    ----------
+    kind
+        What it does.
+    rule
+        The rule that says so.
+    evidence
+        How it is known: measured where the profile decides.
+    """
+
+    kind: Kind
+    rule: Rule
+    evidence: Evidence
+
+
+class Effects:
+    """The effects of every launch attribute under one profile and one set of instantiation flags.
+
+    Parameters
+    ----------
+    profile
+        The driver's profile, or None: then only what is documented or reported is known.
+    flags
+        CUgraphInstantiate_flags of the exec.
+    """
+
+    def __init__(self, profile: DriverProfile | None, flags: int) -> None:
+        self._profile = profile
+        self._flags = flags
+        self._known: dict[int, Effect] = {}
+        self._entries: dict[Attributes, Mapping[int, LaunchAttribute]] = {}
+        self._differences: dict[tuple[Attributes, Attributes, Attributes], tuple[Difference, ...]] = {}
+
+    def of(self, attribute_id: int) -> Effect:
+        """Return what an update does with that CUlaunchAttributeID."""
+        effect = self._known.get(attribute_id)
+        if effect is None:
+            effect = self._known[attribute_id] = _effect(self._profile, self._flags, attribute_id)
+        return effect
+
+    def refusing(self, entries: Mapping[int, LaunchAttribute]) -> list[int]:
+        """Return the ids, other than cooperative, of which the driver refuses a change."""
+        ids = _EXPECTED | entries.keys()
+        return sorted(i for i in ids if i not in _JUDGED_ELSEWHERE and self.of(i).kind == "rejected")
+
+    def entries(self, attributes: Attributes) -> Mapping[int, LaunchAttribute]:
+        """Return the entries by id."""
+        found = self._entries.get(attributes)
+        if found is None:
+            found = self._entries[attributes] = {entry.id: entry for entry in attributes}
+        return found
+
+    def differences(self, held: Attributes, candidate: Attributes, fixed: Attributes) -> tuple[Difference, ...]:
+        """Compare every attribute but cooperative, cluster and device-updatable.
+
+        Parameters
+        ----------
+        held
+            Attributes of the node that the exec holds.
+        candidate
+            Attributes of the node that it is updated to.
+        fixed
+            Attributes of the node at the exec's first upload or launch.
+        """
+        key = held, candidate, fixed
+        found = self._differences.get(key)
+        if found is None:
+            found = self._differences[key] = tuple(self._compare(*map(self.entries, key)))
+        return found
+
+    def _compare(
+        self,
+        held: Mapping[int, LaunchAttribute],
+        candidate: Mapping[int, LaunchAttribute],
+        fixed: Mapping[int, LaunchAttribute],
+    ) -> list[Difference]:
+        differences = []
+        for attribute_id in sorted((_EXPECTED | held.keys() | candidate.keys() | fixed.keys()) - _JUDGED_ELSEWHERE):
+            effect = self.of(attribute_id)
+            if effect.kind == "rejected":
+                continue  # the pairing asks for these: a difference is a refusal, an unknown value a doubt
+            entries = held.get(attribute_id), candidate.get(attribute_id), fixed.get(attribute_id)
+            difference = _difference(effect, attribute_id, *entries)
+            if difference is not None:
+                differences.append(difference)
+        return differences
+
+
+def attribute_path(attribute_id: int) -> str:
+    """Return the path of an attribute below its node, as ``.attributes[priority]``."""
+    name = AttributeId(attribute_id).name.lower() if attribute_id in ATTRIBUTE_RULES else str(attribute_id)
+    return f".attributes[{name}]"
+
+
+def value_text(entry: LaunchAttribute | None) -> int | str:
+    """Return a value, or the state that an entry is in instead, for people."""
+    if entry is None:
+        return ABSENT
+    value = entry.value
+    if value is None:
+        return entry.state
+    if isinstance(value, ClusterDim):
+        return "none" if value.dim is None else str(value.dim)
+    if isinstance(value, Record):
+        return ", ".join(f"{name} {getattr(value, name)}" for name in value.__struct_fields__)
+    return value
+
+
+def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Effect:
+    documented = ATTRIBUTE_RULES.get(attribute_id, RULES["kernel.attribute-other"])
+    if attribute_id in _NOT_OF_KERNELS or attribute_id in _LAUNCH_ONLY:
+        return Effect("none", documented, "documented")
+    if attribute_id == AttributeId.PRIORITY:
+        if flags & USE_NODE_PRIORITY:
+            return Effect("rejected", RULES["kernel.node-priority"], "documented")
+        return Effect("none", documented, "documented")
+    measured = None if profile is None else profile.attribute(attribute_id)
+    hint = attribute_id in _HINTS
+    if measured is not None:
+        if "no" in (measured.has_effect, measured.settable) or measured.becomes_edge == "yes":
+            return Effect("none", documented, "measured")
+        if measured.update == "rejected":
+            return Effect("rejected", RULES["kernel.attribute-rejected"], "measured")
+        if measured.update != "unknown":
+            return Effect("hint" if hint and measured.update == "stale" else measured.update, documented, "measured")
+    if hint:
+        return Effect("hint", documented, documented.evidence)
+    return Effect("stale" if documented.verdict is Verdict.STALE else "unknown", documented, documented.evidence)
+
+
+def _difference(
+    effect: Effect,
+    attribute_id: int,
+    held: LaunchAttribute | None,
+    candidate: LaunchAttribute | None,
+    fixed: LaunchAttribute | None,
+) -> Difference | None:
+    """Judge one attribute of three nodes, any of which may not know it."""
+    values = tuple(None if entry is None else entry.value for entry in (held, candidate, fixed))
+    changed = value_text(held) != value_text(candidate)
+    since_launch = value_text(fixed) != value_text(candidate)
+    rule, verdict, evidence, old = effect.rule.id, Verdict.HARMLESS, effect.evidence, held
+    if effect.kind in ("none", "hint"):
+        if not changed and (effect.kind == "none" or not since_launch):
+            return None
+        old = held if changed else fixed
+    elif None in values:
+        if {None if entry is None else entry.state for entry in (held, candidate, fixed)} == {"unsupported"}:
+            return None  # a driver that does not know the id cannot have been given a value for it
+        unknown = RULES["kernel.attribute-unknown"]
+        rule = unknown.id
+        if effect.kind == "applied":
+            verdict = Verdict.UPDATABLE
+        else:
+            verdict, evidence = Verdict.UNDETERMINED, unknown.evidence
+            old = held if held is None or held.value is None else fixed
+    elif effect.kind == "stale":
+        if since_launch:
+            verdict, old = Verdict.STALE, fixed
+        elif not changed:
+            return None
+    elif effect.kind == "applied":
+        if not changed:
+            return None
+        verdict = Verdict.UPDATABLE
+    else:
+        if not changed and not since_launch:
+            return None
+        verdict = Verdict.UNDETERMINED
+        old = held if changed else fixed
+    return Difference(rule, attribute_path(attribute_id), verdict, evidence, value_text(old), value_text(candidate))

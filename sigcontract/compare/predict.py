@@ -1,0 +1,204 @@
+"""What cuGraphExecUpdate would answer, and whether the exec would then run what a fresh one runs."""
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+from sigcontract.compare.differences import NodeJudge
+from sigcontract.compare.effects import Difference
+from sigcontract.compare.pairing import Doubt, Pairing, Refusal, body_pairs, pair_graphs, subject_of
+from sigcontract.compare.rules import RULES, Rule
+from sigcontract.errors import NotComparableError
+from sigcontract.model.findings import Evidence, Finding, UpdatePrediction, UpdateResult, Verdict
+
+if TYPE_CHECKING:
+    from sigcontract.model.dump import Environment
+    from sigcontract.model.graph import GraphSignature, NodeSignature
+    from sigcontract.model.profile import DriverProfile
+
+__all__ = ["Findings", "check_profile", "predict_update"]
+
+#: Paths that a finding of many places lists besides the first.
+MAX_ALSO: Final = 8
+
+#: The node that each node of the exec's graph was at the first launch, by path; None: they are the same.
+Origin = dict[str, "NodeSignature"] | None
+
+
+def predict_update(
+    held: "GraphSignature",
+    candidate: "GraphSignature",
+    profile: "DriverProfile | None" = None,
+    fixed: "GraphSignature | None" = None,
+    *,
+    flags: int = 0,
+) -> UpdatePrediction:
+    """Predict cuGraphExecUpdate of an exec to another graph of the same process.
+
+    Parameters
+    ----------
+    held
+        The graph that the exec holds now: instantiated from it, or last updated to it with success.
+    candidate
+        The graph to update it to.
+    profile
+        What is known of the driver. Without one only what is documented or reported is said, and what that
+        leaves open is undetermined.
+    fixed
+        The graph that the exec held at its first upload or launch, which fixes what is stale; ``held`` where not
+        given. Its nodes are followed to the candidate's through the pairing with ``held``. Where it cannot be
+        updated to ``held`` the exec cannot have held both, and the verdict is undetermined at best.
+    flags
+        CUgraphInstantiate_flags of the exec; USE_NODE_PRIORITY (8) makes the priority unchangeable.
+
+    Returns
+    -------
+    UpdatePrediction
+        ``result`` is None where the record does not tell whether the driver refuses, or with which code.
+    """
+    judge = NodeJudge(profile, flags)
+    pairing = pair_graphs(held, candidate, judge.refusal)
+    findings = Findings(profile)
+    refusal = pairing.refusal
+    if refusal is not None:
+        findings.refused(refusal)
+    origin: Origin = None
+    if refusal is None and fixed is not None and fixed is not held:
+        first = pair_graphs(fixed, held, judge.refusal)
+        if first.refusal is None:
+            origin = {pair.candidate_path: pair.held for pair in first.walk(fixed, held)}
+        else:
+            unrelated = first.refusal._replace(rule="topology.fixed-unrelated")
+            findings.refused(unrelated)
+    _collect(pairing, held, candidate, judge, origin, findings)
+    collapsed = findings.collapsed()
+    told = refusal is not None and refusal.result is not None and not pairing.doubtful
+    result = UpdateResult.SUCCESS if refusal is None else refusal.result
+    return UpdatePrediction(
+        verdict=Verdict.worst(finding.verdict for finding in collapsed),
+        result=None if pairing.doubtful else result,
+        node=refusal.node if refusal is not None and told else None,
+        from_node=refusal.from_node if refusal is not None and told else None,
+        findings=collapsed,
+    )
+
+
+def check_profile(profile: "DriverProfile", environment: "Environment") -> None:
+    """Refuse a profile of another driver or device than that of a dump.
+
+    What the dump does not know (a version 1 document) contradicts nothing: naming the profile is then the caller's
+    word that it fits.
+
+    Raises
+    ------
+    NotComparableError
+        The CUDA driver version, or the compute capability of a device, is not the profile's.
+    """
+    version = environment.cuda_driver_version
+    if version is not None and version != profile.cuda_driver_version:
+        raise NotComparableError(
+            f"profile {profile.id!r} is of CUDA driver {profile.cuda_driver_version}, the dump was read under "
+            f"{version}; measure that driver with `sigcontract doctor`, or go without a profile",
+            code="profile_mismatch",
+        )
+    capability = profile.compute_capability_major, profile.compute_capability_minor
+    for device in environment.devices:
+        found = device.compute_capability_major, device.compute_capability_minor
+        if found != capability:
+            raise NotComparableError(
+                f"profile {profile.id!r} is of compute capability {capability[0]}.{capability[1]}, device "
+                f"{device.ordinal} of the dump ({device.name}) has {found[0]}.{found[1]}; measure that device with "
+                "`sigcontract doctor`, or go without a profile",
+                code="profile_mismatch",
+            )
+
+
+class Findings:
+    """Collects differences with their places; equal ones become one finding with a count.
+
+    Parameters
+    ----------
+    profile
+        The profile that they were judged under. Without one, nothing counts as measured.
+    """
+
+    def __init__(self, profile: "DriverProfile | None") -> None:
+        self._measured = profile is not None
+        self._places: dict[Difference, list[tuple[str, str | None]]] = {}
+
+    def add(self, difference: Difference, path: str, subject: str | None) -> None:
+        """Add a difference of the node at ``path``."""
+        self._places.setdefault(difference, []).append((path, subject))
+
+    def doubt(self, doubt: Doubt, path: str, subject: str | None) -> None:
+        """Add a doubt about the node at ``path``."""
+        rule = RULES[doubt.rule]
+        self.add(Difference(rule.id, doubt.field, rule.verdict, rule.evidence, doubt.old, doubt.new), path, subject)
+
+    def refused(self, refusal: Refusal) -> None:
+        """Add the place where the driver stops."""
+        rule = RULES[refusal.rule]
+        difference = Difference(rule.id, "", rule.verdict, rule.evidence, refusal.old, refusal.new)
+        self.add(difference, refusal.path, refusal.subject)
+
+    def collapsed(self) -> tuple[Finding, ...]:
+        """Return the findings, in the order in which they were first added."""
+        return tuple(self._finding(difference, places) for difference, places in self._places.items())
+
+    def _finding(self, difference: Difference, places: list[tuple[str, str | None]]) -> Finding:
+        path, subject = places[0]
+        evidence = difference.evidence
+        if evidence == "measured" and not self._measured:
+            evidence = _without_measurement(RULES[difference.rule])
+        return Finding(
+            rule=difference.rule,
+            path=path + difference.field,
+            verdict=difference.verdict,
+            evidence=evidence,
+            old=difference.old,
+            new=difference.new,
+            subject=subject,
+            count=len(places),
+            also=tuple(other + difference.field for other, _ in places[1 : 1 + MAX_ALSO]),
+        )
+
+
+def _without_measurement(rule: Rule) -> Evidence:
+    """Return what remains of a measured rule on a driver that nobody measured: NVIDIA's word, where it gave it."""
+    return "documented" if rule.documented else "assumed"
+
+
+def _collect(  # noqa: PLR0913  a recursion over two graphs: both, and where each stands
+    pairing: Pairing,
+    held: "GraphSignature",
+    candidate: "GraphSignature",
+    judge: NodeJudge,
+    origin: Origin,
+    findings: Findings,
+    held_prefix: str = "",
+    prefix: str = "",
+    *,
+    refused: bool | None = None,
+) -> None:
+    """Add what the pairs of two graphs differ in; of a refused update only what leaves its answer open."""
+    if refused is None:
+        refused = pairing.refusal is not None
+    seen: dict[tuple[int, int, int], tuple[Difference, ...]] = {}
+    for old, new in sorted(pairing.pairs, key=itemgetter(1)):
+        before, after = held.nodes[old], candidate.nodes[new]
+        for doubt in pairing.doubts.get(new, ()):
+            findings.doubt(doubt, f"{prefix}nodes[{new}]", subject_of(after))
+        if not refused:
+            first = before if origin is None else origin[f"{held_prefix}nodes[{old}]"]
+            key = id(before), id(after), id(first)
+            differences = seen.get(key)
+            if differences is None:
+                differences = seen[key] = tuple(judge.differences(before, after, first))
+            for difference in differences:
+                findings.add(difference, f"{prefix}nodes[{new}]", subject_of(after))
+        inner = pairing.inner.get(new)
+        if inner is not None:
+            for body, (at, old_body, new_body) in zip(inner, body_pairs(before, after), strict=False):
+                old_prefix, new_prefix = f"{held_prefix}nodes[{old}]{at}", f"{prefix}nodes[{new}]{at}"
+                _collect(
+                    body, old_body, new_body, judge, origin, findings, old_prefix, new_prefix, refused=refused
+                )  # fmt: skip
