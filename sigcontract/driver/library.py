@@ -5,11 +5,11 @@ signatures and layouts, so nothing depends on what a release of the bindings mak
 an edge.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ctypes import CFUNCTYPE, byref, c_char_p, c_int
 from typing import Any
 
-from sigcontract.driver.functions import FUNCTIONS
+from sigcontract.driver.functions import FUNCTIONS, Entry
 from sigcontract.errors import DriverCallError, DriverUnavailableError
 
 __all__ = ["Library", "Resolve", "resolve_with_bindings"]
@@ -86,16 +86,19 @@ class Library:
     ----------
     resolve
         Where addresses come from.
+    functions
+        The functions that may be called, and their forms.
     """
 
-    def __init__(self, resolve: Resolve) -> None:
-        self._resolve = resolve
+    def __init__(self, resolve: Resolve, functions: Mapping[str, Entry] = FUNCTIONS) -> None:
+        self.resolve = resolve
+        self._functions = functions
         self._addresses: dict[str, int] = {}
         self._checked: dict[str, Any] = {}
         self._bulk: dict[str, Any] = {}
 
     def has(self, name: str) -> bool:
-        """Whether the driver has that function, in the version of `FUNCTIONS`."""
+        """Whether the driver has that function, in the form asked for."""
         return self._address(name) != 0
 
     def require(self, name: str) -> None:
@@ -120,7 +123,7 @@ class Library:
         """Call a function and return its CUresult, for calls whose refusal is an answer."""
         function = self._checked.get(name)
         if function is None:
-            function = CFUNCTYPE(c_int, *FUNCTIONS[name].argtypes)(self._existing(name))
+            function = CFUNCTYPE(c_int, *self._functions[name].argtypes)(self._existing(name))
             self._checked[name] = function
         return int(function(*arguments))
 
@@ -153,13 +156,17 @@ class Library:
 
     def _result_name(self, result: int) -> str:
         text = c_char_p()
-        known = self.has("cuGetErrorName") and self.result_of("cuGetErrorName", result, byref(text)) == SUCCESS
+        known = (
+            "cuGetErrorName" in self._functions
+            and self.has("cuGetErrorName")
+            and self.result_of("cuGetErrorName", result, byref(text)) == SUCCESS
+        )
         return text.value.decode() if known and text.value else "an unknown CUresult"
 
     def _existing(self, name: str) -> int:
         address = self._address(name)
         if not address:
-            version = FUNCTIONS[name].cuda_version
+            version = self._functions[name].cuda_version
             msg = f"this driver has no {name} of CUDA {version // 1000}.{version % 1000 // 10}; update NVIDIA's driver"
             raise DriverUnavailableError(msg, reason="missing_function")
         return address
@@ -167,5 +174,5 @@ class Library:
     def _address(self, name: str) -> int:
         address = self._addresses.get(name)
         if address is None:
-            address = self._addresses[name] = self._resolve(name, FUNCTIONS[name].cuda_version)
+            address = self._addresses[name] = self.resolve(name, self._functions[name].cuda_version)
         return address

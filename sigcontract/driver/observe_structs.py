@@ -1,0 +1,149 @@
+"""What CUPTI hands to a callback, read by address.
+
+A callback runs inside of someone's kernel launch, so reading must be cheap: one view over the address space and
+compiled `Struct`s cost some 60 ns a field, a ctypes structure several times that. The layouts are those of
+cupti_callbacks.h and generated_cuda_meta.h (CUPTI 12.0 to 13.0, 64-bit).
+"""
+
+from ctypes import c_ubyte
+from struct import Struct
+from typing import NamedTuple
+
+__all__ = [
+    "ENTER",
+    "LAUNCH_ATTRIBUTE_BYTES",
+    "MAX_LAUNCH_ATTRIBUTES",
+    "ApiCall",
+    "GraphEvent",
+    "ModuleEvent",
+    "api_site",
+    "entered_params",
+    "graph_event",
+    "launch_attributes",
+    "module_event",
+    "pointer",
+    "read_bytes",
+    "returned_call",
+    "uint",
+]
+
+#: CUPTI_API_ENTER; CUPTI_API_EXIT is 1.
+ENTER = 0
+#: sizeof(CUlaunchAttribute): the id, four bytes of padding, and the 64 bytes of its value.
+LAUNCH_ATTRIBUTE_BYTES = 72
+#: No launch carries more: cuda.h has 18 ids. A larger count means that the memory is not what we take it for.
+MAX_LAUNCH_ATTRIBUTES = 64
+
+#: The address space of a user's process (47 bits on x86-64 and on AArch64 with its usual settings), as bytes.
+_MEMORY = memoryview((c_ubyte * 2**47).from_address(0)).cast("B")
+
+_UINT = Struct("<I")
+_POINTER = Struct("<Q")
+_GRAPH_DATA = Struct("<QQQQI")  # graph, originalGraph, node, originalNode, nodeType
+_MODULE_DATA = Struct("<I4xQQ")  # moduleId, cubinSize, pCubin
+_LAUNCH_ATTRIBUTES = Struct("<QI")  # attrs, numAttrs
+
+_DATA_PARAMS = 16  # CUpti_CallbackData.functionParams
+_DATA_RETURN = 24  # CUpti_CallbackData.functionReturnValue
+_DATA_CONTEXT = 40  # CUpti_CallbackData.context
+_RESOURCE_DESCRIPTOR = 16  # CUpti_ResourceData.resourceDescriptor
+_CONFIG_ATTRIBUTES = 40  # CUlaunchConfig.attrs
+
+
+class ApiCall(NamedTuple):
+    """A driver call that has returned (CUpti_CallbackData at CUPTI_API_EXIT)."""
+
+    #: Address of the call's arguments, as generated_cuda_meta.h lays them out.
+    params: int
+    #: The CUresult that it returned.
+    result: int
+    #: CUcontext current to the thread, 0 = none.
+    context: int
+
+    def argument(self, index: int) -> int:
+        """Return the argument at that place, for calls whose arguments so far are 64 bits wide."""
+        return pointer(self.params + 8 * index)
+
+
+class GraphEvent(NamedTuple):
+    """CUpti_GraphData, as far as it is used."""
+
+    graph: int
+    original_graph: int
+    node: int
+    original_node: int
+    node_type: int
+
+
+class ModuleEvent(NamedTuple):
+    """CUpti_ModuleResourceData, and the context that the module is loaded in."""
+
+    context: int
+    module_id: int
+    cubin_bytes: int
+    cubin: int
+
+
+def uint(address: int) -> int:
+    """Read an unsigned int."""
+    return int(_UINT.unpack_from(_MEMORY, address)[0])
+
+
+def pointer(address: int) -> int:
+    """Read a pointer or handle."""
+    return int(_POINTER.unpack_from(_MEMORY, address)[0])
+
+
+def read_bytes(address: int, size_bytes: int) -> bytes:
+    """Copy bytes out of memory that is only valid inside of the callback."""
+    return bytes(_MEMORY[address : address + size_bytes])
+
+
+def api_site(data: int) -> int:
+    """Read CUpti_CallbackData.callbackSite, which is its first field."""
+    return int(_UINT.unpack_from(_MEMORY, data)[0])
+
+
+def returned_call(data: int) -> ApiCall:
+    """Read CUpti_CallbackData at CUPTI_API_EXIT."""
+    return ApiCall(
+        params=pointer(data + _DATA_PARAMS),
+        result=uint(pointer(data + _DATA_RETURN)),
+        context=pointer(data + _DATA_CONTEXT),
+    )
+
+
+def entered_params(data: int) -> int:
+    """Read CUpti_CallbackData.functionParams at CUPTI_API_ENTER."""
+    return pointer(data + _DATA_PARAMS)
+
+
+def graph_event(data: int) -> GraphEvent:
+    """Read the CUpti_GraphData of a CUpti_ResourceData."""
+    return GraphEvent._make(_GRAPH_DATA.unpack_from(_MEMORY, pointer(data + _RESOURCE_DESCRIPTOR)))
+
+
+def module_event(data: int) -> ModuleEvent:
+    """Read the CUpti_ModuleResourceData of a CUpti_ResourceData."""
+    module_id, size, cubin = _MODULE_DATA.unpack_from(_MEMORY, pointer(data + _RESOURCE_DESCRIPTOR))
+    return ModuleEvent(context=pointer(data), module_id=module_id, cubin_bytes=size, cubin=cubin)
+
+
+def launch_attributes(params: int) -> bytes | None:
+    """Copy the CUlaunchAttribute array of a cuLaunchKernelEx call.
+
+    Parameters
+    ----------
+    params
+        Address of the call's arguments; the first is the CUlaunchConfig.
+
+    Returns
+    -------
+    bytes or None
+        `LAUNCH_ATTRIBUTE_BYTES` for each attribute in the order given, padding included; None where the count
+        cannot be true.
+    """
+    attributes, count = _LAUNCH_ATTRIBUTES.unpack_from(_MEMORY, pointer(params) + _CONFIG_ATTRIBUTES)
+    if count > MAX_LAUNCH_ATTRIBUTES:
+        return None
+    return bytes(_MEMORY[attributes : attributes + LAUNCH_ATTRIBUTE_BYTES * count])

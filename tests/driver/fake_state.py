@@ -1,0 +1,151 @@
+"""What the fake driver keeps: functions, nodes, graphs, executables."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "KERNEL",
+    "NO_CLUSTER",
+    "FakeEdge",
+    "FakeExec",
+    "FakeFunction",
+    "FakeGraph",
+    "FakeLaunch",
+    "FakeNode",
+]
+
+KERNEL = 0  # CUgraphNodeType
+NO_CLUSTER = (0, 0, 0)
+_CLUSTER_DIMENSION, _COOPERATIVE, _PRIORITY, _CARVEOUT = 4, 2, 8, 14
+
+
+@dataclass(eq=False)
+class FakeFunction:
+    """A loaded function. ``code`` tells two functions of one name apart, as their machine code would."""
+
+    name: bytes
+    code: str
+    module: int
+    parameters: tuple[tuple[int, int], ...] = ()
+    attributes: dict[int, int] = field(default_factory=dict)
+    required_cluster: tuple[int, int, int] = NO_CLUSTER
+    handle: int = 0
+    kern: int = 0
+    run: "Callable[[FakeLaunch], None] | None" = None
+
+
+@dataclass(eq=False)
+class FakeEdge:
+    """A dependency of a node."""
+
+    node: "FakeNode"
+    data: tuple[int, int, int] = (0, 0, 0)  # from_port, to_port, type
+
+
+@dataclass(eq=False)
+class FakeNode:
+    """A node of a graph or of an executable."""
+
+    handle: int
+    type: int
+    dependencies: list[FakeEdge] = field(default_factory=list)
+    #: What the node was made with: bytes of its struct, or single values; compared as a whole.
+    params: dict[str, Any] = field(default_factory=dict)
+    children: list["FakeGraph"] = field(default_factory=list)
+    function: FakeFunction | None = None
+    attributes: dict[int, bytes] = field(default_factory=dict)
+    #: Memory that the driver owns and getters point into.
+    memory: list[Any] = field(default_factory=list)
+    #: Of a node in an executable, what it launches; may be older than what it holds.
+    runs_function: FakeFunction | None = None
+    runs_cluster: tuple[int, int, int] = NO_CLUSTER
+    runs_carveout: int = 0
+
+    def integer(self, attribute_id: int) -> int:
+        """Return an attribute that is a signed integer."""
+        return int.from_bytes(self.attributes.get(attribute_id, b"")[:4], "little", signed=True)
+
+    @property
+    def cooperative(self) -> bool:
+        return self.integer(_COOPERATIVE) != 0
+
+    @property
+    def priority(self) -> int:
+        return self.integer(_PRIORITY)
+
+    @property
+    def carveout(self) -> int:
+        return self.integer(_CARVEOUT)
+
+    @property
+    def cluster(self) -> tuple[int, int, int]:
+        """The effective cluster: the attribute, or what was compiled in."""
+        value = self.attributes.get(_CLUSTER_DIMENSION, bytes(12))
+        asked = tuple(int.from_bytes(value[at : at + 4], "little") for at in (0, 4, 8))
+        if any(asked):
+            return asked[0], asked[1], asked[2]
+        return self.function.required_cluster if self.function is not None else NO_CLUSTER
+
+
+@dataclass(eq=False)
+class FakeGraph:
+    """A graph. A child's or a body's belongs to its node."""
+
+    handle: int
+    nodes: list[FakeNode] = field(default_factory=list)
+    owned: bool = False
+
+    def walk(self) -> Iterator[FakeNode]:
+        """Yield every node, children and bodies included."""
+        for node in self.nodes:
+            yield node
+            for child in node.children:
+                yield from child.walk()
+
+    def copy(self, new_handle: Callable[[], int]) -> "FakeGraph":
+        """Return a copy that shares functions, as cuGraphClone and instantiation make one."""
+        twins: dict[int, FakeNode] = {}
+        for node in self.nodes:
+            twins[node.handle] = FakeNode(
+                handle=new_handle(),
+                type=node.type,
+                dependencies=[FakeEdge(twins[edge.node.handle], edge.data) for edge in node.dependencies],
+                params=dict(node.params),
+                children=[child.copy(new_handle) for child in node.children],
+                function=node.function,
+                attributes=dict(node.attributes),
+                memory=node.memory,
+                runs_function=node.function,
+                runs_cluster=node.cluster,
+                runs_carveout=node.carveout,
+            )
+        return FakeGraph(new_handle(), list(twins.values()), owned=True)
+
+
+@dataclass(eq=False)
+class FakeExec:
+    """An executable: the graph that it holds, and whether that was ever uploaded or launched."""
+
+    handle: int
+    graph: FakeGraph
+    source: int
+    flags: int
+    fixed: bool = False
+
+
+@dataclass(frozen=True)
+class FakeLaunch:
+    """What one kernel was launched with: the truth that a kernel sees, not what the graph says."""
+
+    exec: int
+    name: str
+    function: int
+    code: str
+    grid_dim: tuple[int, int, int]
+    block_dim: tuple[int, int, int]
+    dynamic_shared_mem_bytes: int
+    cluster_dim: tuple[int, int, int]
+    arguments: tuple[bytes, ...]
+    carveout: int = 0
+    attributes: Mapping[int, bytes] = field(default_factory=dict)
