@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except SigcontractError as error:
-        _complain(error.code, str(error))
+        _complain(error.code, ", ".join([str(error), *getattr(error, "__notes__", ())]))
         return Exit.UNDETERMINED if isinstance(error, NotComparableError) else Exit.ERROR
     except KeyboardInterrupt:
         _complain("interrupted", "stopped from the keyboard; run it again for a result")

@@ -12,8 +12,9 @@ from sigcontract.wire.codec import load, save
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract migrate old.dump.json new.dump.json             version 1 to the newest version
-sigcontract migrate server.dump.json server.dump.msgpack.zst    the same document, small
+sigcontract migrate old.dump.json new.dump.json                    version 1 to the newest version
+sigcontract migrate server.dump.json server.dump.msgpack.zst       the same document, small
+sigcontract migrate new.dump.json old.dump.json --to-version 1    for a reader that knows version 1 only
 """
 
 
@@ -29,6 +30,9 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "target", metavar="TO", help="where to write; .json or .msgpack, then .gz or .zst, say the format"
     )
+    parser.add_argument(
+        "--to-version", type=int, metavar="N", help="write this version; an older one leaves out what it cannot say"
+    )
     parser.add_argument("--force", action="store_true", help="overwrite TO where it exists")
 
 
@@ -37,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if Path(args.target).exists() and not args.force:
         raise FileError(f"{args.target} exists; add --force to overwrite it", file=args.target, code="exists")
     document = load(args.source)
-    save(document, args.target)
+    save(document, args.target, version=args.to_version)
     size = Path(args.target).stat().st_size
     if args.format == "json":
         write_json({"source": args.source, "target": args.target, "target_bytes": size})

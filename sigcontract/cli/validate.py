@@ -54,7 +54,7 @@ def _check(file: str) -> _Checked:
         found = faults(data)
         if found:
             return _Checked(file, "", found)
-        document = decode(data)
+        document = decode(data, verify=True)
     except SigcontractError as error:
         return _Checked(file, "", [error])
     size = f" of {len(document.graphs)} graphs" if isinstance(document, SignatureDump) else ""

@@ -114,6 +114,18 @@ def test_control_characters_of_an_input_cannot_split_or_colour_the_error_line(
     assert capsys.readouterr().err == "sigcontract: error[usage]: no graph 'a\\n\\x1b[31mb'; give another\n"
 
 
+def test_the_notes_of_an_error_name_the_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = errors.DecodeError("not an integer", path="$.version")
+    error.add_note("in server.dump.json")
+    play(monkeypatch, failing(error))
+    assert main(["show"]) == Exit.ERROR
+    assert capsys.readouterr().err == (
+        "sigcontract: error[decode]: not an integer (at $.version), in server.dump.json\n"
+    )
+
+
 def test_an_interrupt_ends_quietly_with_the_status_of_sigint(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

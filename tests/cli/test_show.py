@@ -2,30 +2,92 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
 from sigcontract.cli.main import main
-from sigcontract.cli.node_rows import FunctionNumbers, rows
+from sigcontract.cli.node_rows import FunctionNumbers, attribute_text, rows
 from sigcontract.cli.node_table import table_lines
+from sigcontract.cli.profile_lines import profile_lines
 from sigcontract.compare.alignment import Block
-from sigcontract.model.dump import LabeledGraph
+from sigcontract.model.attributes import LaunchAttribute, MemSyncDomainMap, RawValue
+from sigcontract.model.dump import LabeledGraph, SignatureDump
+from sigcontract.model.graph import ConditionalNode, GraphSignature
+from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.wire.codec import save
 from tests.cli.dumps import DUMP, chain, kernel
 
+EXPECTED = """\
+3 graphs, complete; written by sigcontract 0.1.0, 2026-12-01T02:00:00Z
+rank 3 of 8
+CUDA 13.0, driver 580.159.04; device 0 NVIDIA H200 (9.0)
+torch 2.11.0, triton 3.6.0
+driver profile: nvidia-h200-cuda-13.0
 
-@pytest.fixture
-def dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:347e7de7d7b4
+  preferred_cluster_dimension unreadable on every kernel node
+  node  type     grid    block  shared  kernel
+     0  memcpy                          host -> device, 64 B
+  24 times these 3 nodes, up to node 72:
+     1  kernel  8x1x1  128x1x1       0  gemm<float, 4> #1
+     2  kernel  1x1x1  128x1x1       0  norm #1
+     3  kernel  1x1x1  128x1x1       0  silu #1
+
+decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:347e7de7d7b4
+  preferred_cluster_dimension unreadable on every kernel node
+  as decode/bs=1, handles and addresses aside
+
+mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges, sha256:55d116ffb052
+  preferred_cluster_dimension unreadable on 2 of 3 kernel nodes
+  node  type     grid    block  shared  kernel
+     0  kernel  1x1x1  128x1x1       0  scale #1
+     1  kernel  4x1x1  128x1x1       0  scale #2  [cluster_dimension=2x1x1 (launch), after -1 programmatic]
+     2  graph                           2 nodes  [after nothing]
+   2.0  memset                          256 x 4 B = 0xff
+   2.1  kernel  1x1x1  128x1x1       0  norm #3
+     3  opaque                          CUgraphNodeType 77, no record for it here  [after -2,-1]
+"""
+
+PROFILE = DriverProfile(
+    id="nvidia-h200-cuda-13.0",
+    cuda_driver_version=13000,
+    display_driver_version="580.159.04",
+    device_name="NVIDIA H200",
+    compute_capability_major=9,
+    compute_capability_minor=0,
+    measured_on="2026-12-01",
+    attributes=(
+        AttributeProfile(
+            id=4, readable="yes", settable="yes", becomes_edge="no", has_effect="yes", update="stale", note="measured"
+        ),
+        AttributeProfile(
+            id=15, readable="no", settable="no", becomes_edge="no", has_effect="unknown", update="unknown", note="none"
+        ),
+    ),
+    cluster_fixed_at="first_launch",
+    cooperative_function_update="stale",
+    update_rule="cuda-13.0",
+)
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> str:
     path = tmp_path / "server.dump.json"
     save(DUMP, path)
     return str(path)
 
 
-EXPECTED = """\
-"""
+def table(graph: GraphSignature, *, attributes: bool = False) -> list[str]:
+    """Return the table of a graph, nothing folded."""
+    shown = list(rows(graph, FunctionNumbers([graph])))
+    return list(table_lines(shown, [Block(0, len(shown), 1)], attributes=attributes))
 
 
 def test_a_dump_is_shown_with_its_environment_and_its_layers_folded(
@@ -33,3 +95,135 @@ def test_a_dump_is_shown_with_its_environment_and_its_layers_folded(
 ) -> None:
     assert main(["show", dump]) == 0
     assert capsys.readouterr().out == EXPECTED
+
+
+def test_one_graph_can_be_chosen(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", dump, "--graph", "decode/bs=2"]) == 0
+    out = capsys.readouterr().out
+    assert "24 times these 3 nodes, up to node 72:" in out
+    assert "mixed" not in out
+
+
+def test_a_label_that_is_not_there_names_the_nearest(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", dump, "--graph", "decode/bs=12"]) == 2
+    assert capsys.readouterr().err == (
+        "sigcontract: error[usage]: there is no graph 'decode/bs=12' among the 3 of the dump; "
+        "the nearest is 'decode/bs=2'\n"
+    )
+
+
+def test_nodes_unfolds_and_draws_equal_graphs_too(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", dump, "--nodes"]) == 0
+    assert capsys.readouterr().out.count("gemm<float, 4>") == 2 * 24
+
+
+def test_attributes_are_shown_with_state_and_origin(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", dump, "--graph", "mixed", "--attributes"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "          cooperative=0, preferred_cluster_dimension unreadable" in lines
+    assert "          cluster_dimension=2x1x1 (launch)" in lines
+
+
+def test_the_json_form_says_the_same_with_names_as_recorded(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", dump, "--graph", "decode/bs=1", "--format", "json", "--attributes"]) == 0
+    shown: dict[str, Any] = json.loads(capsys.readouterr().out)
+    (graph,) = shown["graphs"]
+    assert [(block["count"], len(block["rows"])) for block in graph["blocks"]] == [(1, 1), (24, 3)]
+    row = graph["blocks"][1]["rows"][0]
+    assert (row["path"], row["name"]) == ("nodes[1]", "_Z4gemmIfLi4EEvPKT_PS0_")
+    assert row["attributes"][1]["state"] == "unreadable"
+    assert graph["unknown"] == {"preferred_cluster_dimension unreadable": 72}
+
+
+def test_a_graph_is_bold_on_a_terminal(
+    dump: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["show", dump, "--graph", "mixed"]) == 0
+    assert "\x1b[1mmixed\x1b[0m: 4 nodes" in capsys.readouterr().out
+
+
+def test_an_incomplete_dump_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cut.dump.json"
+    save(SignatureDump(environment=DUMP.environment, profile=None, complete=False, graphs=(), extensions={}), path)
+    assert main(["show", str(path)]) == 0
+    assert capsys.readouterr().out.startswith("0 graphs, INCOMPLETE: what came after the last write is missing;")
+
+
+def test_functions_without_a_handle_are_called_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "old.dump.json"
+    graph = chain(kernel("a", 0), kernel("b", 5))
+    entry = LabeledGraph(label="g", graph=graph)
+    save(SignatureDump(environment=DUMP.environment, profile=None, complete=True, graphs=(entry,), extensions={}), path)
+    assert main(["show", str(path)]) == 0
+    assert "  function unknown on 1 of 2 kernel nodes\n" in capsys.readouterr().out
+
+
+def test_a_label_with_control_characters_cannot_move_the_cursor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.dump.json"
+    entry = LabeledGraph(label="a\x1b[2J", graph=chain(kernel("k\x1b[1m", 1)))
+    save(SignatureDump(environment=DUMP.environment, profile=None, complete=True, graphs=(entry,), extensions={}), path)
+    assert main(["show", str(path)]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_profile_is_shown_as_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "driver.profile.json"
+    save(PROFILE, path)
+    assert main(["show", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines() == list(profile_lines(PROFILE))
+
+
+def test_a_profile_names_what_the_driver_keeps_stale() -> None:
+    lines = list(profile_lines(PROFILE))
+    assert lines[0] == "nvidia-h200-cuda-13.0: NVIDIA H200 (9.0), CUDA 13.0, driver 580.159.04"
+    assert [line.split() for line in lines[4:6]] == [
+        ["cluster_dimension", "yes", "yes", "no", "yes", "stale", "measured"],
+        ["attribute_15", "no", "no", "no", "unknown", "unknown", "none"],
+    ]
+    assert "function of a cooperative node, updated alone: stale" in lines
+
+
+def test_a_long_name_is_cut_to_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = table(chain(kernel("k" * 200, 1)))
+    assert max(map(len, lines)) == 80 - 2
+    assert lines[1].endswith("k…")
+
+
+def test_one_function_of_a_name_bears_no_number() -> None:
+    assert table(chain(kernel("k", 1), kernel("k", 1)))[1].endswith("  k")
+
+
+def test_a_body_that_cannot_be_read_is_counted_and_one_that_can_is_shown() -> None:
+    body = chain(kernel("k", 1))
+    readable = ConditionalNode(kind=2, handle="0x0000000000000001", bodies=(body, None))
+    shown = table(chain(readable, ConditionalNode(kind=None, handle=None, bodies=None)))
+    assert [line.split(maxsplit=2)[0] for line in shown[1:]] == ["0", "0b0.0", "1"]
+    assert shown[1].endswith("switch, 2 bodies, 1 unreadable")
+    assert shown[3].endswith("unreadable before CUDA 13.2")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "text"),
+    [
+        (
+            LaunchAttribute(id=9, state="value", origin="node", value=MemSyncDomainMap(default=0, remote=1)),
+            "mem_sync_domain_map=default:0,remote:1",
+        ),
+        (
+            LaunchAttribute(id=15, state="value", origin="node", value=RawValue(hex="00" * 64)),
+            f"attribute_15=0x{'00' * 64}",
+        ),
+        (LaunchAttribute(id=8, state="value", origin="launch", value=-5), "priority=-5 (launch)"),
+        (
+            LaunchAttribute(id=11, state="unsupported", origin="node", value=None),
+            "preferred_cluster_dimension unsupported",
+        ),
+    ],
+)
+def test_each_state_of_an_attribute_has_its_words(attribute: LaunchAttribute, text: str) -> None:
+    assert attribute_text(attribute) == text

@@ -1,0 +1,84 @@
+"""``sigcontract migrate``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sigcontract.cli.main import main
+from sigcontract.model.dump import LabeledGraph, SignatureDump
+from sigcontract.wire.codec import load, read_header, save
+from tests.cli.dumps import DUMP, chain, kernel
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """Give a dump of version 1."""
+    entry = LabeledGraph(label="g", graph=chain(kernel("k", 1), kernel("k", 2)))
+    path = tmp_path / "old.dump.json"
+    save(
+        SignatureDump(environment=DUMP.environment, profile=None, complete=True, graphs=(entry,), extensions={}),
+        path,
+        version=1,
+    )
+    return path
+
+
+def test_an_old_version_becomes_the_newest(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "new.dump.json"
+    assert main(["migrate", str(old), str(target)]) == 0
+    assert (read_header(old).version, read_header(target).version) == (1, 2)
+    assert load(target) == load(old)
+    assert capsys.readouterr().out == f"{target}: SignatureDump, {target.stat().st_size} bytes\n"
+
+
+@pytest.mark.parametrize("suffix", [".msgpack", ".json.gz", ".msgpack.zst"])
+def test_the_suffix_says_the_format(suffix: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "a.dump.json", tmp_path / f"b.dump{suffix}"
+    save(DUMP, source)
+    assert main(["migrate", str(source), str(target)]) == 0
+    assert load(target) == DUMP
+    assert target.stat().st_size < source.stat().st_size
+
+
+def test_the_json_form_names_both_files(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "new.dump.json"
+    assert main(["migrate", str(old), str(target), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "source": str(old),
+        "target": str(target),
+        "target_bytes": target.stat().st_size,
+    }
+
+
+def test_what_exists_is_not_overwritten_unless_forced(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "new.dump.json"
+    target.write_text("mine")
+    assert main(["migrate", str(old), str(target)]) == 2
+    assert capsys.readouterr().err == (f"sigcontract: error[exists]: {target} exists; add --force to overwrite it\n")
+    assert target.read_text() == "mine"
+    assert main(["migrate", str(old), str(target), "--force"]) == 0
+    assert load(target) == load(old)
+
+
+def test_an_older_version_can_be_written_and_refuses_what_it_cannot_say(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = tmp_path / "again.dump.json"
+    assert main(["migrate", str(old), str(again), "--to-version", "1"]) == 0
+    assert again.read_bytes() == old.read_bytes()
+    rich = tmp_path / "rich.dump.json"
+    save(DUMP, rich)
+    assert main(["migrate", str(rich), str(tmp_path / "poor.dump.json"), "--to-version", "1"]) == 2
+    assert "version 1 has kernel nodes only" in capsys.readouterr().err
+    assert not (tmp_path / "poor.dump.json").exists()
+
+
+def test_a_faulty_source_leaves_nothing_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = tmp_path / "a.dump.json", tmp_path / "b.dump.json"
+    source.write_text('{"document":"sigcontract.dump","version":2,"header":[')
+    assert main(["migrate", str(source), str(target)]) == 2
+    assert capsys.readouterr().err.startswith("sigcontract: error[malformed]: ")
+    assert not target.exists()
