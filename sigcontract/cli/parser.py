@@ -5,8 +5,6 @@ import sys
 from enum import IntEnum
 from typing import Any, NoReturn, Protocol
 
-import msgspec
-
 from sigcontract.errors import UsageError
 
 __all__ = ["Exit", "Parser", "Subparsers", "add_verb", "write_json"]
@@ -98,5 +96,7 @@ def _indented(text: str) -> str:
 
 def write_json(value: object) -> None:
     """Write a value of records and plain Python values to standard output, for programs and for people."""
+    import msgspec  # noqa: PLC0415  `sigcontract --version` and --help do without it
+
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
     sys.stdout.write("\n")
