@@ -28,6 +28,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, cast
 
+from sigcontract import __version__
 from sigcontract.cli.parser import Exit, Parser, Subparsers
 from sigcontract.errors import NotComparableError, SigcontractError, UsageError
 from sigcontract.report.names import safe
@@ -132,7 +133,7 @@ def _parser(verbs: Iterable[str]) -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_Version)
+    parser.add_argument("--version", action="version", version=f"sigcontract {__version__}")
     subparsers = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     for verb in verbs:
         _module(verb).register(subparsers)
@@ -141,19 +142,6 @@ def _parser(verbs: Iterable[str]) -> Parser:
 
 def _module(verb: str) -> _Verb:
     return cast("_Verb", importlib.import_module(f"sigcontract.cli.{verb}"))
-
-
-class _Version(argparse.Action):
-    """Print the version; looked up only when asked for, as that costs as much as all other imports."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version  # noqa: PLC0415  see the class
-
-        sys.stdout.write(f"sigcontract {version('sigcontract')}\n")
-        parser.exit()
 
 
 def _nearest(verb: str) -> str:
