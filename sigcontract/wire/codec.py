@@ -1,20 +1,18 @@
 """Documents as bytes and files, strictly: what is read is exactly what a document of its version may say."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, overload
 
 import msgspec
 from msgspec import Meta
 
-from sigcontract.errors import DecodeError, LimitError, RecordError, UsageError, VersionError
+from sigcontract.errors import DecodeError, RecordError, UsageError, VersionError
 from sigcontract.model.dump import Environment, SignatureDump
-from sigcontract.model.findings import DumpDiff
-from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record, Text
 from sigcontract.wire.canonical import portable_digest
-from sigcontract.wire.documents import Document, Form, form_named, form_of
-from sigcontract.wire.duplicates import refuse_duplicate_keys
+from sigcontract.wire.decoding import is_json, sniffed, strictly_decoded
+from sigcontract.wire.documents import Document, form_of
+from sigcontract.wire.faultlist import faults
 from sigcontract.wire.faults import translated
 from sigcontract.wire.files import FilePath, read_bytes, write_bytes
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
@@ -28,6 +26,7 @@ __all__ = [
     "Header",
     "decode",
     "encode",
+    "faults",
     "load",
     "read_header",
     "save",
@@ -35,7 +34,7 @@ __all__ = [
 ]
 
 Format = Literal["json", "msgpack"]
-D = TypeVar("D", SignatureDump, DriverProfile, DumpDiff)
+D = TypeVar("D", bound=Document)
 
 
 class Header(Record, frozen=True, kw_only=True):
@@ -80,7 +79,7 @@ def decode(
     InvariantError
         Its parts do not fit together.
     """
-    text, form = _sniffed(data, max_bytes)
+    text, form = sniffed(data, max_bytes)
     if expect is not None and form.record is not expect:
         raise VersionError(
             f"this is a {form.document}, where a {expect.__name__} was asked for",
@@ -90,7 +89,7 @@ def decode(
             path="$.document",
             code="document",
         )
-    document = _strictly(form, data, text=text)
+    document = strictly_decoded(form, data, text=text)
     for problem in form.problems(document):
         raise problem
     record: Document = form.record_of(document)
@@ -201,7 +200,7 @@ def read_header(path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: 
     """
     try:
         data = _document_bytes(path, max_bytes)
-        text, form = _sniffed(data, max_bytes)
+        text, form = sniffed(data, max_bytes)
         if form.record is SignatureDump and form.version > 1 and not verify:
             return _header_alone(data, text=text)
         return _header_of(decode(data, max_bytes=max_bytes, verify=verify, expect=SignatureDump), form.version)
@@ -210,65 +209,12 @@ def read_header(path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: 
         raise
 
 
-class _Envelope(msgspec.Struct):
-    document: Any = None
-    version: Any = None
-
-
 class _HeaderAlone(msgspec.Struct):
     version: int
     header: tuple[GraphHeader, ...]
     environment: Environment
     profile: Text | None
     complete: bool
-
-
-_ENVELOPE_JSON = re.compile(rb'\{"document":"(?P<document>[a-z.]{1,64})",\n"version":(?P<version>[0-9]{1,9}),')
-_FIRST_BYTE = re.compile(rb"[ \t\r\n]*([\s\S])")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
-def _sniffed(data: bytes, max_bytes: int) -> tuple[bool, Form]:
-    """Return whether a document is JSON, and its form, before any of the rest is looked at."""
-    if len(data) > max_bytes:
-        msg = f"{len(data)} bytes, more than {max_bytes}; pass a larger max_bytes if the document can be trusted"
-        raise LimitError(msg, code="size")
-    text = _is_json(data)
-    written_here = _ENVELOPE_JSON.match(data) if text else None
-    if written_here:
-        return text, form_named(written_here["document"].decode(), int(written_here["version"]))
-    try:
-        envelope = (msgspec.json if text else msgspec.msgpack).decode(data, type=_Envelope)
-    except UNFIT as error:
-        raise translated(error) from error
-    if not isinstance(envelope.document, str):
-        raise DecodeError('no "document" names the kind of this file; it is none of sigcontract', code="magic")
-    if not isinstance(envelope.version, int) or isinstance(envelope.version, bool):
-        raise DecodeError("the version of a document is an integer", path="$.version")
-    return text, form_named(envelope.document, envelope.version)
-
-
-def _is_json(data: bytes) -> bool:
-    if data.startswith(_BYTE_ORDER_MARK):
-        raise DecodeError("the text begins with a byte order mark; save it as UTF-8 without one", code="magic")
-    first = _FIRST_BYTE.match(data)
-    if first is None:
-        raise DecodeError("the document is empty", code="malformed")
-    if first[1] == b"{":
-        return True
-    if 0x80 <= data[0] <= 0x8F or data[0] in (0xDE, 0xDF):  # noqa: PLR2004  MessagePack's maps
-        return False
-    raise DecodeError("neither a JSON object nor a MessagePack map: no document of sigcontract", code="magic")
-
-
-def _strictly(form: Form, data: bytes, *, text: bool) -> Any:
-    try:
-        document = form.json.decode(data) if text else form.msgpack.decode(data)
-    except UNFIT as error:
-        raise translated(error) from error
-    again = msgspec.json.encode(document) if text else msgspec.msgpack.encode(document)
-    refuse_duplicate_keys(data, again, text=text)
-    return document
 
 
 def _lines(wire: Any) -> bytes:
@@ -293,7 +239,7 @@ def _format_of_name(path: FilePath) -> Format | None:
 def _document_bytes(path: FilePath, max_bytes: int) -> bytes:
     data = read_bytes(path, max_bytes)
     named = _format_of_name(path)
-    if named is not None and data and _is_json(data) != (named == "json"):
+    if named is not None and data and is_json(data) != (named == "json"):
         raise DecodeError(f"the name says {named}, the bytes do not; rename the file", code="magic")
     return data
 

@@ -70,8 +70,9 @@ _ARRAYS = {0xDC: 2, 0xDD: 4}
 _MAPS = {0xDE: 2, 0xDF: 4}
 
 
-def _walk_msgpack(data: bytes, place: int, path: str) -> int:
+def _walk_msgpack(data: bytes, place: int, path: str) -> int:  # noqa: PLR0911  one answer per kind of value
     """Walk one value of well-formed MessagePack (it was decoded before); return the place after it."""
+    # ruff: noqa: PLR2004  first bytes are MessagePack's own numbers
     first = data[place]
     place += 1
     if first < 0x80 or first >= 0xE0:

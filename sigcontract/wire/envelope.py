@@ -15,8 +15,8 @@ def document_type(
 ) -> Any:  # a class made at run time: mypy cannot know its fields
     """Return the record type of a document: the envelope, then the fields."""
     envelope: dict[str, Any] = {
-        "document": Annotated[Literal[document], Meta(description="What this document is.")],  # type: ignore[valid-type]  # a value, made a type here
-        "version": Annotated[Literal[version], Meta(description="Version of the document; there are no minor ones.")],  # type: ignore[valid-type]  # as above
+        "document": Annotated[Literal[document], Meta(description="What this document is.")],
+        "version": Annotated[Literal[version], Meta(description="Version of the document; there are no minor ones.")],
     }
     return msgspec.defstruct(
         name,

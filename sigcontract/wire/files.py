@@ -16,7 +16,7 @@ __all__ = ["FilePath", "read_bytes", "write_bytes"]
 
 FilePath = str | PathLike[str]
 
-#: Input that a decompressor gets at once. What comes of it, 32 MB at most, is all that a bomb can cost beyond the limit.
+#: Input that a decompressor gets at once. 32 MB at most come of it: all that a bomb can cost beyond the limit.
 _CHUNK_BYTES = 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -1,6 +1,6 @@
 """What one input may cost. Each limit is far above real dumps and far below what hurts a small machine."""
 
-__all__ = ["MAX_DOCUMENT_BYTES", "MAX_EXPANDED_NODES", "MAX_FAULTS", "MAX_GRAPH_DEPTH"]
+__all__ = ["MAX_DOCUMENT_BYTES", "MAX_EXPANDED_NODES", "MAX_FAULTS", "MAX_GRAPH_DEPTH", "MAX_LISTED_BYTES"]
 
 #: A document, after decompression. A dump of 100,000 distinct nodes is 16 MB.
 MAX_DOCUMENT_BYTES = 256 * 2**20
@@ -13,3 +13,6 @@ MAX_GRAPH_DEPTH = 32
 
 #: Faults that are listed for one file.
 MAX_FAULTS = 1000
+
+#: Documents of which every fault is listed: that takes some twenty times their size in memory.
+MAX_LISTED_BYTES = 32 * 2**20

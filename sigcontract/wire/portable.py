@@ -77,7 +77,7 @@ class _Renaming:
     def _handle(self, kind: str, handle: int) -> int:
         return self._numbers[kind][handle] if handle else 0
 
-    def _node(self, node: NodeSignature, depth: int) -> NodeSignature:  # noqa: PLR0911  one answer per kind of node
+    def _node(self, node: NodeSignature, depth: int) -> NodeSignature:  # noqa: C901, PLR0911  one answer per kind of node
         match node:
             case KernelNodeSignature():
                 return self._kernel(node)

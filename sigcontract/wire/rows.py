@@ -95,7 +95,7 @@ _ROWS: dict[type, Any] = {
     ConditionalNode: ConditionalRow,
 }
 #: Nodes that refer to nothing are their own rows.
-NodeRow: Any = Union[tuple(_ROWS.get(node, node) for node in get_args(NodeSignature))]
+NodeRow: Any = Union[tuple(_ROWS.get(node, node) for node in get_args(NodeSignature))]  # noqa: UP007  of a list
 
 # A list-like record and not a fixed tuple: a union of a bounded int and a fixed tuple makes msgspec 0.23 crash in the
 # garbage collector.

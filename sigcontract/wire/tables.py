@@ -123,8 +123,9 @@ class Folder:
         if isinstance(node, ChildGraphNode):
             return ChildGraphRow(graph=self.fold(node.graph, depth + 1))
         if isinstance(node, ConditionalNode):
-            bodies = node.bodies
-            rows = bodies and tuple(None if body is None else self.fold(body, depth + 1) for body in bodies)
+            rows: tuple[int | None, ...] | None = None
+            if node.bodies is not None:
+                rows = tuple(None if body is None else self.fold(body, depth + 1) for body in node.bodies)
             return ConditionalRow(kind=node.kind, handle=node.handle, bodies=rows)
         return node
 
@@ -145,9 +146,9 @@ def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
 
 
 def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordError]:
-    """Yield what does not fit together in decoded tables, where ``entry_graphs`` are the rows (all of them there) used from outside.
+    """Yield what does not fit together in decoded tables.
 
-    A reference must lead to a row that is there, and to an earlier row where a graph holds a graph: so no graph can
+    ``entry_graphs`` are the rows of graphs, all of them there, that are used from outside of the tables. A reference must lead to a row that is there, and to an earlier row where a graph holds a graph: so no graph can
     hold itself. Every row must be used: a row that nothing refers to is a reference that was lost.
     """
     for place, attributes in enumerate(tables.attribute_sets):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from sigcontract.errors import InvariantError, RecordError
@@ -75,6 +76,10 @@ def wire_of(dump: SignatureDump) -> Any:
 
 def problems(document: Any) -> Iterator[RecordError]:
     """Yield what does not fit together in a decoded document, digests aside."""
+    extensions = document.extensions
+    if extensions and msgspec.json.decode(msgspec.json.encode(extensions)) != extensions:
+        msg = "extensions hold what JSON does not have (NaN, bytes, a key that is no text)"
+        yield InvariantError(msg, path="$.extensions")
     graphs = document.graphs
     dangling = False
     for place, entry in enumerate(document.header):

@@ -1,0 +1,230 @@
+"""Records as fields of pydantic models, from their own type information: no field is declared a second time.
+
+pydantic is imported here and nowhere else, and this module only when pydantic asks a record for its schema, or a file
+is to be searched for all of its faults.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec import inspect as types
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from sigcontract.errors import RecordError
+from sigcontract.model.record import Record
+
+__all__ = ["BRANCH_MARK", "core_schema_of"]
+
+#: A location in a pydantic error names the branch of a union that was taken, as ``<kernel>``.
+BRANCH_MARK = "<"
+
+
+def core_schema_of(cls: type[Record]) -> CoreSchema:
+    """Return the pydantic schema of a record: strict, with its bounds, unknown fields refused.
+
+    Instances are accepted and checked again, since construction does not validate; so are mappings and JSON. Every
+    fault is an error of its own, at its location. Serialising gives the JSON that `sigcontract.encode` would.
+    """
+    builder = _Builder()
+    schema = builder.schema(types.type_info(cls))
+    return core_schema.definitions_schema(schema, list(builder.definitions.values()))
+
+
+class _Builder:
+    """Turns msgspec's type information into a pydantic schema. Each record becomes one definition."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, CoreSchema] = {}
+
+    def schema(self, info: types.Type) -> CoreSchema:  # noqa: C901, PLR0911, PLR0912  one case per type
+        match info:
+            case types.Metadata():
+                return self.schema(info.type)
+            case types.AnyType():
+                return core_schema.any_schema()
+            case types.NoneType():
+                return core_schema.none_schema()
+            case types.BoolType():
+                return core_schema.bool_schema(strict=True)
+            case types.IntType():
+                return core_schema.int_schema(strict=True, ge=info.ge, le=info.le)
+            case types.StrType():
+                return core_schema.str_schema(
+                    strict=True,
+                    pattern=info.pattern,
+                    min_length=info.min_length,
+                    max_length=info.max_length,
+                    regex_engine="python-re",  # the patterns look ahead
+                )
+            case types.LiteralType():
+                literal = core_schema.literal_schema(list(info.values))
+                return core_schema.no_info_before_validator_function(_not_boolean, literal)
+            case types.EnumType():
+                return self._enum(info.cls)
+            case types.UnionType():
+                return self._union(info)
+            case types.VarTupleType():
+                items = self.schema(info.item_type)
+                return _tuple_or_list(core_schema.tuple_schema([items], variadic_item_index=0, strict=True))
+            case types.TupleType():
+                items_schema = [self.schema(item) for item in info.item_types]
+                return _tuple_or_list(core_schema.tuple_schema(items_schema, strict=True))
+            case types.DictType():
+                return core_schema.dict_schema(self.schema(info.key_type), self.schema(info.value_type), strict=True)
+            case types.StructType():
+                return self._struct(info)
+            case _:
+                raise TypeError(f"no field of a record is of the type {info!r}")
+
+    def _struct(self, info: types.StructType) -> CoreSchema:
+        cls = info.cls
+        ref = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
+        if ref not in self.definitions:
+            self.definitions[ref] = core_schema.any_schema()  # holds the place while the record's own fields are built
+            fields = {field.encode_name: self.schema(field.type) for field in info.fields}
+            inner = _list_like(cls, fields) if info.array_like else _mapping(info, fields)
+            self.definitions[ref] = core_schema.no_info_before_validator_function(
+                partial(_parts_of, cls),
+                core_schema.no_info_after_validator_function(partial(_made, cls), inner),
+                ref=ref,
+                serialization=core_schema.plain_serializer_function_ser_schema(msgspec.to_builtins),
+            )
+        return core_schema.definition_reference_schema(ref)
+
+    def _enum(self, cls: type[Enum]) -> CoreSchema:
+        values = [member.value for member in cls]
+        return core_schema.no_info_before_validator_function(
+            lambda value: value.value if isinstance(value, cls) else _not_boolean(value),
+            core_schema.no_info_after_validator_function(cls, core_schema.literal_schema(values)),
+            serialization=core_schema.plain_serializer_function_ser_schema(msgspec.to_builtins),
+        )
+
+    def _union(self, info: types.UnionType) -> CoreSchema:
+        """Choose the branch by what the value is, so that a fault is one error and not one for every branch."""
+        branches = {_branch_of_type(member): self.schema(member) for member in info.types}
+        tag_fields = {member.tag_field for member in info.types if isinstance(member, types.StructType)} - {None}
+        names = ", ".join(branch.strip("<>") for branch in branches)
+        return core_schema.tagged_union_schema(
+            branches,
+            _discriminator(tag_fields.pop() if tag_fields else None),
+            custom_error_type="record_type",
+            custom_error_message=f"Input should be one of: {names}",
+        )
+
+
+def _mapping(info: types.StructType, fields: dict[str, CoreSchema]) -> CoreSchema:
+    typed = {name: core_schema.typed_dict_field(schema, required=True) for name, schema in fields.items()}
+    if info.tag_field is not None:
+        tag = core_schema.literal_schema([info.tag])
+        typed = {info.tag_field: core_schema.typed_dict_field(tag, required=True)} | typed
+    return core_schema.typed_dict_schema(
+        typed, cls=_described(info), cls_name=info.cls.__name__, strict=True, extra_behavior="forbid"
+    )
+
+
+def _described(info: types.StructType) -> type:
+    """Return a class that tells pydantic's JSON Schema what a record's class says: its name and its sentences."""
+    sentences = {
+        field.encode_name: field.type.extra_json_schema["description"]
+        for field in info.fields
+        if isinstance(field.type, types.Metadata) and field.type.extra_json_schema
+    }
+
+    def describe(schema: dict[str, Any]) -> None:
+        for name, sentence in sentences.items():
+            schema["properties"][name]["description"] = sentence
+
+    config = {"json_schema_extra": describe}
+    return type(info.cls.__name__, (), {"__doc__": info.cls.__doc__, "__pydantic_config__": config})
+
+
+def _list_like(cls: type[Struct], fields: dict[str, CoreSchema]) -> CoreSchema:
+    positions = _tuple_or_list(core_schema.tuple_schema(list(fields.values()), strict=True))
+    return core_schema.no_info_after_validator_function(
+        lambda values: dict(zip(cls.__struct_fields__, values, strict=True)), positions
+    )
+
+
+def _tuple_or_list(schema: CoreSchema) -> CoreSchema:
+    """Take a list where a tuple is declared: it is what JSON has."""
+    return core_schema.no_info_before_validator_function(
+        lambda value: tuple(value) if isinstance(value, list) else value, schema
+    )
+
+
+def _not_boolean(value: Any) -> Any:
+    """Refuse ``true`` where pydantic would find it equal to 1."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("boolean", "Input should not be a boolean")
+    return value
+
+
+def _parts_of(cls: type[Struct], value: Any) -> Any:
+    """Return an instance as the mapping or list that it would be decoded from, so that its fields are checked."""
+    if not isinstance(value, cls):
+        return value
+    config = cls.__struct_config__
+    parts = {name: getattr(value, name) for name in cls.__struct_fields__}
+    if config.array_like:
+        return tuple(parts.values())
+    return parts if config.tag_field is None else {config.tag_field: config.tag} | parts
+
+
+def _made(cls: type[Struct], parts: dict[str, Any]) -> Struct:
+    tag_field = cls.__struct_config__.tag_field
+    try:
+        record = cls(**{name: value for name, value in parts.items() if name != tag_field})
+        if isinstance(record, Record):
+            record.check()
+    except RecordError as error:
+        context = {"reason": error.reason, "path": error.path, "code": error.code}
+        raise PydanticCustomError("invariant", "{reason} (at {path})", context) from error
+    return record
+
+
+def _branch_of_type(info: types.Type) -> str:
+    match info:
+        case types.Metadata():
+            return _branch_of_type(info.type)
+        case types.StructType() if info.array_like:
+            return "<list>"
+        case types.StructType():
+            return "<object>" if info.tag is None else f"<{info.tag}>"
+        case types.EnumType():
+            return "<string>" if issubclass(info.cls, str) else "<integer>"
+        case _:
+            return _BRANCHES[type(info)]
+
+
+#: Names of branches by msgspec's type, and by the type of a value.
+_BRANCHES: dict[type, str] = {
+    types.NoneType: "<null>",
+    types.BoolType: "<boolean>",
+    types.IntType: "<integer>",
+    types.StrType: "<string>",
+    types.VarTupleType: "<list>",
+    type(None): "<null>",
+    bool: "<boolean>",
+    int: "<integer>",
+    str: "<string>",
+    list: "<list>",
+    tuple: "<list>",
+}
+
+
+def _discriminator(tag_field: str | None) -> Callable[[Any], str | None]:
+    def branch(value: Any) -> str | None:
+        """Return the branch for a value, None where its type has none."""
+        if isinstance(value, Record):
+            config = value.__struct_config__
+            tag = "list" if config.array_like else config.tag or "object"
+            return f"<{tag}>"
+        if isinstance(value, dict):
+            return "<object>" if tag_field is None else f"<{value.get(tag_field)}>"
+        return next((_BRANCHES[kind] for kind in type(value).__mro__ if kind in _BRANCHES), None)
+
+    return branch

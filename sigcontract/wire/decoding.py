@@ -1,0 +1,69 @@
+"""From bytes to a typed document, strictly, with what kind of document it is found out first."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from sigcontract.errors import DecodeError, LimitError
+from sigcontract.wire.documents import Form, form_named
+from sigcontract.wire.duplicates import refuse_duplicate_keys
+from sigcontract.wire.faults import translated
+from sigcontract.wire.validation import UNFIT
+
+__all__ = ["is_json", "sniffed", "strictly_decoded"]
+
+
+class _Envelope(msgspec.Struct):
+    document: Any = None
+    version: Any = None
+
+
+_ENVELOPE_JSON = re.compile(rb'\{"document":"(?P<document>[a-z.]{1,64})",\n"version":(?P<version>[0-9]{1,9}),')
+_FIRST_BYTE = re.compile(rb"[ \t\r\n]*([\s\S])")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def sniffed(data: bytes, max_bytes: int) -> tuple[bool, Form]:
+    """Return whether a document is JSON, and its form, before any of the rest is looked at."""
+    if len(data) > max_bytes:
+        msg = f"{len(data)} bytes, more than {max_bytes}; pass a larger max_bytes if the document can be trusted"
+        raise LimitError(msg, code="size")
+    text = is_json(data)
+    written_here = _ENVELOPE_JSON.match(data) if text else None
+    if written_here:
+        return text, form_named(written_here["document"].decode(), int(written_here["version"]))
+    try:
+        envelope = (msgspec.json if text else msgspec.msgpack).decode(data, type=_Envelope)
+    except UNFIT as error:
+        raise translated(error) from error
+    if not isinstance(envelope.document, str):
+        raise DecodeError('no "document" names the kind of this file; it is none of sigcontract', code="magic")
+    if not isinstance(envelope.version, int) or isinstance(envelope.version, bool):
+        raise DecodeError("the version of a document is an integer", path="$.version")
+    return text, form_named(envelope.document, envelope.version)
+
+
+def is_json(data: bytes) -> bool:
+    """Return whether a document is JSON and not MessagePack. Raises DecodeError where it is neither."""
+    if data.startswith(_BYTE_ORDER_MARK):
+        raise DecodeError("the text begins with a byte order mark; save it as UTF-8 without one", code="magic")
+    first = _FIRST_BYTE.match(data)
+    if first is None:
+        raise DecodeError("the document is empty", code="malformed")
+    if first[1] == b"{":
+        return True
+    if 0x80 <= data[0] <= 0x8F or data[0] in (0xDE, 0xDF):  # noqa: PLR2004  MessagePack's maps
+        return False
+    raise DecodeError("neither a JSON object nor a MessagePack map: no document of sigcontract", code="magic")
+
+
+def strictly_decoded(form: Form, data: bytes, *, text: bool) -> Any:
+    """Return the typed document, with no key there twice. Raises RecordError for the first fault."""
+    try:
+        document = form.json.decode(data) if text else form.msgpack.decode(data)
+    except UNFIT as error:
+        raise translated(error) from error
+    again = msgspec.json.encode(document) if text else msgspec.msgpack.encode(document)
+    refuse_duplicate_keys(data, again, text=text)
+    return document
