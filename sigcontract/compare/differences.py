@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from sigcontract.model.profile import DriverProfile
     from sigcontract.model.record import Record
 
-__all__ = ["NodeJudge", "contradiction", "effective_cluster", "function_identity"]
+__all__ = [
+    "ARRAY",
+    "OWNED",
+    "WAITS",
+    "WAIT_FLUSH",
+    "NodeJudge",
+    "contradiction",
+    "effective_cluster",
+    "function_identity",
+]
 
 #: same: proven in one load epoch. reused: one handle, two functions. unknown: no handle to prove anything by.
 Identity = Literal["same", "other", "reused", "unknown"]
@@ -39,9 +48,10 @@ _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
 _ATTRIBUTES: Final = UpdateResult.ERROR_ATTRIBUTES_CHANGED
 
 #: CUmemorytype whose operands have an owner that may not change: device and unified.
-_OWNED: Final = (2, 4)
-_WAITS: Final = (1, 4)  # CU_STREAM_MEM_OP_WAIT_VALUE_32, _64
-_WAIT_FLUSH: Final = 1 << 30  # CU_STREAM_WAIT_VALUE_FLUSH
+OWNED: Final = (2, 4)
+ARRAY: Final = 3
+WAITS: Final = (1, 4)  # CU_STREAM_MEM_OP_WAIT_VALUE_32, _64
+WAIT_FLUSH: Final = 1 << 30  # CU_STREAM_WAIT_VALUE_FLUSH
 _ONE_BLOCK: Final = "1x1x1"
 
 
@@ -85,8 +95,7 @@ class NodeJudge:
     ) -> NodeRefusal | tuple[Doubt, ...]:
         old, new = self.effects.entries(held.attributes), self.effects.entries(candidate.attributes)
         doubts: list[Doubt] = []
-        refused = [AttributeId.COOPERATIVE, *self.effects.refusing(old), *self.effects.refusing(new)]
-        for attribute_id in dict.fromkeys(refused):
+        for attribute_id in self.effects.refusing(old, new):
             before, after = old.get(attribute_id), new.get(attribute_id)
             path, texts = attribute_path(attribute_id), (value_text(before), value_text(after))
             if before is None or after is None or before.value is None or after.value is None:
@@ -105,9 +114,23 @@ class NodeJudge:
             if held.context and candidate.context:
                 result = UpdateResult.ERROR_UNSUPPORTED_FUNCTION_CHANGE
                 return NodeRefusal("kernel.context", result, ".context", *contexts)
-            if function_identity(held, candidate) != "same":
-                doubts.append(_doubt("kernel.context-unknown", ".context", *contexts))
+            doubts.append(_doubt("kernel.context-unknown", ".context", *contexts))
         return tuple(doubts)
+
+    def unknowns(self, node: NodeSignature) -> "Iterator[Difference]":
+        """Yield what keeps a node from being the same as any other, itself included."""
+        if isinstance(node, KernelNodeSignature):
+            entries = self.effects.entries(node.attributes)
+            for attribute_id in (*self.effects.refusing(entries), AttributeId.DEVICE_UPDATABLE_KERNEL_NODE):
+                entry = entries.get(attribute_id)
+                if entry is None or entry.value is None:
+                    text = value_text(entry)
+                    yield _plain("kernel.attribute-unknown", attribute_path(attribute_id), text, text)
+            yield from self.differences(node, node, node)
+        else:
+            answer = self.refusal(node, node)
+            for doubt in () if isinstance(answer, NodeRefusal) else answer:
+                yield _plain(*doubt)
 
     # What an accepted update then does.
 
@@ -316,7 +339,7 @@ def _fields(old: "Record", new: "Record", at: str, names: tuple[str, ...]) -> "I
 
 
 def _owner(memory_type: int, old: PointerFacts | None, new: PointerFacts | None, at: str) -> NodeRefusal | None:
-    if memory_type not in _OWNED or old is None or new is None or old == new:
+    if memory_type not in OWNED or old is None or new is None or old == new:
         return None
     for name in old.__struct_fields__:
         before, after = getattr(old, name), getattr(new, name)
@@ -359,7 +382,7 @@ def _memset_refusal(old: MemsetNode, new: MemsetNode) -> NodeRefusal | None:
         if old.pitch_bytes != new.pitch_bytes:
             pitches = old.pitch_bytes, new.pitch_bytes
             return NodeRefusal("memset.pitch-2d", _PARAMETERS, ".pitch_bytes", *pitches)
-    return _owner(_OWNED[0], old.pointer, new.pointer, "")
+    return _owner(OWNED[0], old.pointer, new.pointer, "")
 
 
 def _fixed_refusal(old: "Record", new: "Record") -> NodeRefusal | None:
@@ -391,7 +414,7 @@ def _batch_refusal(old: BatchMemOpNode, new: BatchMemOpNode) -> NodeRefusal | tu
 
 
 def _wait_type_only(old: MemOp, new: MemOp) -> bool:
-    return old.operation in _WAITS and not (old.flags ^ new.flags) & _WAIT_FLUSH
+    return old.operation in WAITS and not (old.flags ^ new.flags) & WAIT_FLUSH
 
 
 def _conditional_refusal(old: ConditionalNode, new: ConditionalNode) -> NodeRefusal | tuple[Doubt, ...]:
@@ -427,7 +450,7 @@ def _memcpy(old: MemcpyNode, new: MemcpyNode) -> "Iterator[Difference]":
 
 
 def _memset(old: MemsetNode, new: MemsetNode) -> "Iterator[Difference]":
-    yield from _address(_OWNED[0], old.destination, new.destination, (old.pointer, new.pointer), ".destination")
+    yield from _address(OWNED[0], old.destination, new.destination, (old.pointer, new.pointer), ".destination")
     yield from _fields(old, new, "", ("value",))
     for name in ("width", "element_size_bytes", "height"):
         before, after = getattr(old, name), getattr(new, name)
@@ -439,14 +462,21 @@ def _memset(old: MemsetNode, new: MemsetNode) -> "Iterator[Difference]":
 def _address(
     memory_type: int, old: int, new: int, pointers: tuple[PointerFacts | None, PointerFacts | None], at: str
 ) -> "Iterator[Difference]":
-    if old == new:
+    addresses = f"{old:#x}", f"{new:#x}"
+    if memory_type in OWNED and pointers[0] != pointers[1]:
+        yield _plain("memory.owner-unproven", at, *addresses)
+    elif old == new:
         return
-    owned = memory_type in _OWNED
-    known = all(p is not None and p.context is not None and p.device_ordinal is not None for p in pointers)
-    if owned and not known:
-        yield _plain("memory.owner-unknown", at, f"{old:#x}", f"{new:#x}")
+    elif memory_type == ARRAY:
+        yield _plain("memory.owner-unproven", at, *addresses)
+    elif memory_type in OWNED and not _is_owner_known(pointers[0]):
+        yield _plain("memory.owner-unknown", at, *addresses)
     else:
-        yield _plain("memset.destination" if at == ".destination" else "memcpy.address", at, f"{old:#x}", f"{new:#x}")
+        yield _plain("memset.destination" if at == ".destination" else "memcpy.address", at, *addresses)
+
+
+def _is_owner_known(pointer: PointerFacts | None) -> bool:
+    return pointer is not None and pointer.context is not None and pointer.device_ordinal is not None
 
 
 def _mem_op(old: MemOp, new: MemOp, at: str) -> "Iterator[Difference]":

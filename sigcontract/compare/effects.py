@@ -107,10 +107,14 @@ class Effects:
             effect = self._known[attribute_id] = _effect(self._profile, self._flags, attribute_id)
         return effect
 
-    def refusing(self, entries: Mapping[int, LaunchAttribute]) -> list[int]:
-        """Return the ids, other than cooperative, of which the driver refuses a change."""
-        ids = _EXPECTED | entries.keys()
-        return sorted(i for i in ids if i not in _JUDGED_ELSEWHERE and self.of(i).kind == "rejected")
+    def is_hint(self, rule_id: str) -> bool:
+        """Say whether a rule is that of an attribute that is a hint, whose value a fresh exec would follow."""
+        return any(ATTRIBUTE_RULES[i].id == rule_id and self.of(i).kind == "hint" for i in _HINTS)
+
+    def refusing(self, *nodes: Mapping[int, LaunchAttribute]) -> list[int]:
+        """Return the ids of which the driver refuses a change: cooperative, and what flags and profile add."""
+        ids = _EXPECTED.union(*nodes) - _JUDGED_ELSEWHERE
+        return [AttributeId.COOPERATIVE, *sorted(i for i in ids if self.of(i).kind == "rejected")]
 
     def entries(self, attributes: Attributes) -> Mapping[int, LaunchAttribute]:
         """Return the entries by id."""

@@ -160,9 +160,7 @@ class Pairing(NamedTuple):
                 yield from pairing.walk(old_body, new_body, pair.held_path + at, pair.candidate_path + at)
 
 
-def body_pairs(
-    held: NodeSignature, candidate: NodeSignature
-) -> Iterator[tuple[str, GraphSignature, GraphSignature]]:
+def body_pairs(held: NodeSignature, candidate: NodeSignature) -> Iterator[tuple[str, GraphSignature, GraphSignature]]:
     """Yield the graphs inside two nodes that both can be read, with their path below the node (``.graph.``)."""
     if isinstance(held, ChildGraphNode) and isinstance(candidate, ChildGraphNode):
         yield ".graph.", held.graph, candidate.graph

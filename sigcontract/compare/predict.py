@@ -1,11 +1,12 @@
 """What cuGraphExecUpdate would answer, and whether the exec would then run what a fresh one runs."""
 
+from collections.abc import Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sigcontract.compare.differences import NodeJudge
 from sigcontract.compare.effects import Difference
-from sigcontract.compare.pairing import Doubt, Pairing, Refusal, body_pairs, pair_graphs, subject_of
+from sigcontract.compare.pairing import Pairing, Refusal, body_pairs, pair_graphs, subject_of
 from sigcontract.compare.rules import RULES, Rule
 from sigcontract.errors import NotComparableError
 from sigcontract.model.findings import Evidence, Finding, UpdatePrediction, UpdateResult, Verdict
@@ -15,10 +16,36 @@ if TYPE_CHECKING:
     from sigcontract.model.graph import GraphSignature, NodeSignature
     from sigcontract.model.profile import DriverProfile
 
-__all__ = ["Findings", "check_profile", "predict_update"]
+__all__ = ["Findings", "Placed", "check_profile", "differences_along", "predict_update"]
 
 #: Paths that a finding of many places lists besides the first.
 MAX_ALSO: Final = 8
+
+
+class Placed(NamedTuple):
+    """A difference and where it is.
+
+    Attributes
+    ----------
+    difference
+        What differs.
+    path
+        Path of the node in the candidate.
+    subject
+        The node, for people; None where the graphs as a whole differ.
+    """
+
+    difference: Difference
+    path: str
+    subject: str | None
+
+    @classmethod
+    def of(cls, refusal: Refusal) -> "Placed":
+        """Return a refusal as a difference."""
+        rule = RULES[refusal.rule]
+        difference = Difference(rule.id, "", rule.verdict, rule.evidence, refusal.old, refusal.new)
+        return cls(difference, refusal.path, refusal.subject)
+
 
 #: The node that each node of the exec's graph was at the first launch, by path; None: they are the same.
 Origin = dict[str, "NodeSignature"] | None
@@ -60,16 +87,16 @@ def predict_update(
     findings = Findings(profile)
     refusal = pairing.refusal
     if refusal is not None:
-        findings.refused(refusal)
+        findings.add(Placed.of(refusal))
     origin: Origin = None
     if refusal is None and fixed is not None and fixed is not held:
         first = pair_graphs(fixed, held, judge.refusal)
         if first.refusal is None:
             origin = {pair.candidate_path: pair.held for pair in first.walk(fixed, held)}
         else:
-            unrelated = first.refusal._replace(rule="topology.fixed-unrelated")
-            findings.refused(unrelated)
-    _collect(pairing, held, candidate, judge, origin, findings)
+            findings.add(Placed.of(first.refusal._replace(rule="topology.fixed-unrelated")))
+    for placed in differences_along(pairing, (held, candidate), judge, origin):
+        findings.add(placed)
     collapsed = findings.collapsed()
     told = refusal is not None and refusal.result is not None and not pairing.doubtful
     result = UpdateResult.SUCCESS if refusal is None else refusal.result
@@ -123,42 +150,30 @@ class Findings:
 
     def __init__(self, profile: "DriverProfile | None") -> None:
         self._measured = profile is not None
-        self._places: dict[Difference, list[tuple[str, str | None]]] = {}
+        self._places: dict[Difference, list[Placed]] = {}
 
-    def add(self, difference: Difference, path: str, subject: str | None) -> None:
-        """Add a difference of the node at ``path``."""
-        self._places.setdefault(difference, []).append((path, subject))
-
-    def doubt(self, doubt: Doubt, path: str, subject: str | None) -> None:
-        """Add a doubt about the node at ``path``."""
-        rule = RULES[doubt.rule]
-        self.add(Difference(rule.id, doubt.field, rule.verdict, rule.evidence, doubt.old, doubt.new), path, subject)
-
-    def refused(self, refusal: Refusal) -> None:
-        """Add the place where the driver stops."""
-        rule = RULES[refusal.rule]
-        difference = Difference(rule.id, "", rule.verdict, rule.evidence, refusal.old, refusal.new)
-        self.add(difference, refusal.path, refusal.subject)
+    def add(self, placed: Placed) -> None:
+        """Add a difference."""
+        self._places.setdefault(placed.difference, []).append(placed)
 
     def collapsed(self) -> tuple[Finding, ...]:
         """Return the findings, in the order in which they were first added."""
         return tuple(self._finding(difference, places) for difference, places in self._places.items())
 
-    def _finding(self, difference: Difference, places: list[tuple[str, str | None]]) -> Finding:
-        path, subject = places[0]
+    def _finding(self, difference: Difference, places: list[Placed]) -> Finding:
         evidence = difference.evidence
         if evidence == "measured" and not self._measured:
             evidence = _without_measurement(RULES[difference.rule])
         return Finding(
             rule=difference.rule,
-            path=path + difference.field,
+            path=places[0].path + difference.field,
             verdict=difference.verdict,
             evidence=evidence,
             old=difference.old,
             new=difference.new,
-            subject=subject,
+            subject=places[0].subject,
             count=len(places),
-            also=tuple(other + difference.field for other, _ in places[1 : 1 + MAX_ALSO]),
+            also=tuple(place.path + difference.field for place in places[1 : 1 + MAX_ALSO]),
         )
 
 
@@ -167,38 +182,51 @@ def _without_measurement(rule: Rule) -> Evidence:
     return "documented" if rule.documented else "assumed"
 
 
-def _collect(  # noqa: PLR0913  a recursion over two graphs: both, and where each stands
+def differences_along(
     pairing: Pairing,
-    held: "GraphSignature",
-    candidate: "GraphSignature",
+    graphs: tuple["GraphSignature", "GraphSignature"],
     judge: NodeJudge,
-    origin: Origin,
-    findings: Findings,
-    held_prefix: str = "",
-    prefix: str = "",
+    origin: Origin = None,
+    at: tuple[str, str] = ("", ""),
     *,
-    refused: bool | None = None,
-) -> None:
-    """Add what the pairs of two graphs differ in; of a refused update only what leaves its answer open."""
-    if refused is None:
-        refused = pairing.refusal is not None
+    refused: bool = False,
+) -> Iterator[Placed]:
+    """Yield what the pairs of two graphs differ in; of a refused update only what leaves its answer open.
+
+    Parameters
+    ----------
+    pairing
+        The pairing of the two graphs.
+    graphs
+        The graph that the exec holds, and the candidate.
+    judge
+        What a difference means.
+    origin
+        The node that each node of the exec's graph was at the first launch, or None: they are the same.
+    at
+        Paths of the two graphs in the outermost ones.
+    refused
+        Whether a graph around these is refused.
+    """
+    held, candidate = graphs
+    refused = refused or pairing.refusal is not None
     seen: dict[tuple[int, int, int], tuple[Difference, ...]] = {}
     for old, new in sorted(pairing.pairs, key=itemgetter(1)):
         before, after = held.nodes[old], candidate.nodes[new]
         for doubt in pairing.doubts.get(new, ()):
-            findings.doubt(doubt, f"{prefix}nodes[{new}]", subject_of(after))
+            rule = RULES[doubt.rule]
+            difference = Difference(rule.id, doubt.field, rule.verdict, rule.evidence, doubt.old, doubt.new)
+            yield Placed(difference, f"{at[1]}nodes[{new}]", subject_of(after))
         if not refused:
-            first = before if origin is None else origin[f"{held_prefix}nodes[{old}]"]
+            first = before if origin is None else origin[f"{at[0]}nodes[{old}]"]
             key = id(before), id(after), id(first)
             differences = seen.get(key)
             if differences is None:
                 differences = seen[key] = tuple(judge.differences(before, after, first))
             for difference in differences:
-                findings.add(difference, f"{prefix}nodes[{new}]", subject_of(after))
-        inner = pairing.inner.get(new)
-        if inner is not None:
-            for body, (at, old_body, new_body) in zip(inner, body_pairs(before, after), strict=False):
-                old_prefix, new_prefix = f"{held_prefix}nodes[{old}]{at}", f"{prefix}nodes[{new}]{at}"
-                _collect(
-                    body, old_body, new_body, judge, origin, findings, old_prefix, new_prefix, refused=refused
-                )  # fmt: skip
+                yield Placed(difference, f"{at[1]}nodes[{new}]", subject_of(after))
+        if new in pairing.inner:
+            bodies = zip(pairing.inner[new], body_pairs(before, after), strict=False)
+            for inner, (below, old_body, new_body) in bodies:
+                inside = f"{at[0]}nodes[{old}]{below}", f"{at[1]}nodes[{new}]{below}"
+                yield from differences_along(inner, (old_body, new_body), judge, origin, inside, refused=refused)

@@ -178,7 +178,7 @@ _KERNEL: Final = (
     ),
     Rule(
         "kernel.context-unknown", "KernelNodeSignature.context", _UNDETERMINED, "assumed",
-        "The function changed and the context of one side is not known; another context would be refused.",
+        "The context of one side is not known; another context would be refused.",
         _UPDATE,
     ),
     Rule(
@@ -407,6 +407,12 @@ _MEMORY: Final = (
         "memory.owner-unknown", "MemcpyOperand.pointer, MemsetNode.pointer", _UPDATABLE, "assumed",
         "Another address, and whose it is was not recorded. Taken where device and context are the same; if not, the "
         "driver refuses the update and the exec stays as it was.",
+        f"{_UPDATE}; {_MEASURED}",
+    ),
+    Rule(
+        "memory.owner-unproven", "MemcpyOperand.pointer, MemsetNode.pointer", _UPDATABLE, "assumed",
+        "Another array, or an address whose owner was recorded on one side only: that device and context are the "
+        "same is not shown. If they are not, the driver refuses the update and the exec stays as it was.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(

@@ -1,0 +1,286 @@
+"""Same for what: four answers to whether two graphs are the same, each with its reasons.
+
+``==`` on records is field equality and nothing else. A policy says what two graphs are the same *for*, and under
+every policy what is unknown (an unreadable attribute, a function without a handle, a node without a record) is the
+same as nothing, itself included.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sigcontract.compare.differences import NodeJudge, function_identity
+from sigcontract.compare.effects import Difference
+from sigcontract.compare.fields import field_differences
+from sigcontract.compare.pairing import body_pairs, pair_graphs, subject_of
+from sigcontract.compare.predict import Findings, Placed, differences_along
+from sigcontract.compare.rules import RULES
+from sigcontract.compare.share_key import share_key
+from sigcontract.errors import UsageError
+from sigcontract.model.findings import Finding, Verdict
+from sigcontract.model.graph import Dependency, GraphSignature, NodeSignature
+from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.wire.canonical import digest, portable_digest, portable_form
+
+if TYPE_CHECKING:
+    from sigcontract.model.profile import DriverProfile
+
+__all__ = ["POLICIES", "PolicyAnswer", "is_durable", "key", "same"]
+
+#: Names that a tool made from a handle, as ``func:140213``.
+_NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA-F]+\Z")
+
+#: Safe differences that part graphs under ``share-functions`` all the same: a fresh exec would launch something else,
+#: or that the driver takes the update is not shown.
+_PARTS_SHARE_FUNCTIONS: Final = frozenset(
+    {"kernel.cooperative-function", "kernel.cluster-one", "memory.owner-unproven"}
+)
+_PARTS_SHARE: Final = _PARTS_SHARE_FUNCTIONS | {"kernel.function", "kernel.handle-reused"}
+_SETTINGS: Final = frozenset(RULES["function.settings"].field.split(", "))
+_CORRESPONDENCE: Final = {
+    ".func": "portable.function",
+    ".kern": "portable.function",
+    ".context": "portable.context",
+}
+
+#: A difference, and whether it keeps the graphs apart.
+Parting = tuple[Placed, bool]
+
+
+class PolicyAnswer(NamedTuple):
+    """Whether two graphs are the same.
+
+    Attributes
+    ----------
+    policy
+        For what.
+    same
+        Whether they are, and it is known.
+    verdict
+        ``undetermined`` where it cannot be told; else the worst of what differs, also where they are the same
+        (a grid may differ under ``share``).
+    reasons
+        What keeps them apart; empty where they are the same.
+    """
+
+    policy: str
+    same: bool
+    verdict: Verdict
+    reasons: tuple[Finding, ...]
+
+
+class _Policy(NamedTuple):
+    compare: Callable[[GraphSignature, GraphSignature, NodeJudge], Iterator[Parting]]
+    key: Callable[[GraphSignature, NodeJudge], str]
+
+
+def same(
+    policy: str,
+    a: GraphSignature,
+    b: GraphSignature,
+    profile: "DriverProfile | None" = None,
+    *,
+    flags: int = 0,
+) -> PolicyAnswer:
+    """Say whether two graphs are the same under a policy, and if not, why.
+
+    Parameters
+    ----------
+    policy
+        ``exact``, ``share``, ``share-functions`` or ``portable``.
+    a, b
+        The graphs, of one process but for ``portable``. Under ``share`` an exec that holds ``a`` is to take ``b``.
+    profile
+        The profile of the driver that both were read under, or None.
+    flags
+        CUgraphInstantiate_flags of the exec that is to be shared.
+
+    Raises
+    ------
+    UsageError
+        No policy has that name.
+    """
+    rules = _policy(policy)
+    reasons, all_found = Findings(profile), []
+    for placed, parts in rules.compare(a, b, NodeJudge(profile, flags)):
+        all_found.append(placed.difference.verdict)
+        if parts:
+            reasons.add(placed)
+    parting = reasons.collapsed()
+    return PolicyAnswer(policy, not parting, Verdict.worst(all_found), parting)
+
+
+def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = None, *, flags: int = 0) -> str:
+    """Return a text that is equal for graphs that are the same under a policy.
+
+    Graphs of different keys are never the same; of equal keys they are, unless `same` finds something unknown.
+
+    Parameters
+    ----------
+    policy
+        ``exact``, ``share``, ``share-functions`` or ``portable``.
+    graph
+        The graph.
+    profile
+        As for `same`: a key holds for one profile.
+    flags
+        As for `same`.
+
+    Raises
+    ------
+    UsageError
+        No policy has that name.
+    RecordError
+        The graph is not valid.
+    """
+    return f"{policy}:{_policy(policy).key(graph, NodeJudge(profile, flags))}"
+
+
+def is_durable(name: str) -> bool:
+    """Say whether a kernel's name means anything in another process: not if it was made from a handle."""
+    return _NOT_DURABLE.match(name) is None
+
+
+def _policy(name: str) -> _Policy:
+    try:
+        return _POLICIES[name]
+    except KeyError as error:
+        raise UsageError(f"no policy is called {name!r}; there are {', '.join(POLICIES)}") from error
+
+
+def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
+    for placed in _by_index(a, b):
+        yield placed, True
+    for path, node in b.walk():
+        for difference in judge.unknowns(node):
+            yield Placed(difference, path, subject_of(node)), True
+
+
+def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
+    for placed in _by_index(portable_form(a), portable_form(b)):
+        if placed.difference.field != ".name" or _are_durable(placed.difference):
+            yield _as_correspondence(placed), True
+    for graph in (a,) if a == b else (a, b):
+        for path, node in graph.walk():
+            for difference in _portable_unknowns(node, judge):
+                yield Placed(difference, path, subject_of(node)), True
+
+
+def _share(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
+    return _shared(a, b, judge, _PARTS_SHARE)
+
+
+def _share_functions(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
+    return _shared(a, b, judge, _PARTS_SHARE_FUNCTIONS)
+
+
+def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, parting: frozenset[str]) -> Iterator[Parting]:
+    pairing = pair_graphs(a, b, judge.refusal)
+    if pairing.refusal is not None:
+        yield Placed.of(pairing.refusal), True
+    for placed in differences_along(pairing, (a, b), judge):
+        difference = placed.difference
+        parts = difference.rule in parting or not difference.verdict.safe or judge.effects.is_hint(difference.rule)
+        yield placed, parts
+    if pairing.refusal is None and parting is _PARTS_SHARE:
+        for pair in pairing.walk(a, b):
+            old, new = pair.held, pair.candidate
+            if old is not new and isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
+                # Facts known on one side only contradict nothing, but a third graph may contradict one of the two.
+                if old.function != new.function and function_identity(old, new) == "same":
+                    rule = RULES["function.facts-unknown"]
+                    facts = Difference(rule.id, ".function", rule.verdict, rule.evidence, *map(_facts, (old, new)))
+                    yield Placed(facts, pair.candidate_path, new.name), True
+
+
+def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[Placed]:
+    """Yield what differs between nodes of one index: the order is part of the record."""
+    if a is b or a == b:
+        return
+    if len(a.nodes) != len(b.nodes):
+        yield _placed("topology.node-count", f"{at}nodes", None, len(a.nodes), len(b.nodes))
+        return
+    for index, (old, new) in enumerate(zip(a.nodes, b.nodes, strict=True)):
+        path, subject = f"{at}nodes[{index}]", subject_of(new)
+        if old.node_type != new.node_type or type(old) is not type(new):
+            yield _placed("node.type", path, subject, subject_of(old), subject)
+        elif old is not new and old != new:
+            for difference in field_differences(old, new):
+                yield Placed(difference, path, subject)
+            for below, old_body, new_body in body_pairs(old, new):
+                yield from _by_index(old_body, new_body, path + below)
+        yield from _edges(a.dependencies[index], b.dependencies[index], f"{at}dependencies[{index}]", subject)
+
+
+def _edges(old: tuple[Dependency, ...], new: tuple[Dependency, ...], at: str, subject: str) -> Iterator[Placed]:
+    if old == new:
+        return
+    if len(old) != len(new):
+        yield _placed("topology.dependency-count", at, subject, len(old), len(new))
+        return
+    for place, (before, after) in enumerate(zip(old, new, strict=True)):
+        for difference in field_differences(before, after):
+            yield Placed(difference, f"{at}[{place}]", subject)
+
+
+def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Difference]:
+    """Yield what keeps a node from being the same as any in another process."""
+    for difference in judge.unknowns(node):
+        if difference.rule != "kernel.function-unknown":  # no handle holds in another process anyway
+            yield difference
+    if not isinstance(node, KernelNodeSignature):
+        return
+    if not is_durable(node.name):
+        yield _difference("function.name-not-durable", ".name", node.name, node.name)
+    if node.function is None:
+        yield _difference("function.facts-unknown", ".function", None, None)
+        return
+    if node.function.code_sha256 is None:
+        yield _difference("function.code-unknown", ".function.code_sha256", None, None)
+    for name in node.function.__struct_fields__:
+        # Equal machine code has equal compiled facts, recorded or not; settings are made at run time.
+        if f"FunctionFacts.{name}" in _SETTINGS and getattr(node.function, name) is None:
+            yield _difference("function.facts-unknown", f".function.{name}", None, None)
+
+
+def _as_correspondence(placed: Placed) -> Placed:
+    """Name what the number of a function or a context stands for in a portable form."""
+    field = placed.difference.field
+    rule = _CORRESPONDENCE.get(field)
+    if rule is None:
+        return placed
+    return placed._replace(difference=_difference(rule, field, placed.difference.old, placed.difference.new))
+
+
+def _are_durable(difference: Difference) -> bool:
+    return is_durable(str(difference.old)) and is_durable(str(difference.new))
+
+
+def _facts(node: KernelNodeSignature) -> str:
+    if node.function is None:
+        return "not recorded"
+    unknown = [name for name in node.function.__struct_fields__ if getattr(node.function, name) is None]
+    return f"unknown: {', '.join(unknown)}" if unknown else "known"
+
+
+def _difference(rule_id: str, field: str, old: int | str | None, new: int | str | None) -> Difference:
+    rule = RULES[rule_id]
+    return Difference(rule.id, field, rule.verdict, rule.evidence, old, new)
+
+
+def _placed(rule_id: str, path: str, subject: str | None, old: int | str, new: int | str) -> Placed:
+    return Placed(_difference(rule_id, "", old, new), path, subject)
+
+
+_POLICIES: Final[Mapping[str, _Policy]] = MappingProxyType(
+    {
+        "exact": _Policy(_exact, lambda graph, _: digest(graph)),
+        "share": _Policy(_share, lambda graph, judge: share_key(graph, judge, functions=False)),
+        "share-functions": _Policy(_share_functions, lambda graph, judge: share_key(graph, judge, functions=True)),
+        "portable": _Policy(_portable, lambda graph, _: portable_digest(graph)),
+    }
+)
+
+#: The names of the policies.
+POLICIES: Final = tuple(_POLICIES)
