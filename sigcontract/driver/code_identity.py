@@ -10,7 +10,8 @@ the module's constant banks and initialised globals, belong to every kernel of t
 import hashlib
 from collections.abc import Iterator
 from io import BytesIO
-from struct import Struct, error as StructError, unpack_from  # noqa: N812  a class under its own module's name
+from struct import Struct, unpack_from
+from struct import error as StructError  # noqa: N812  it is a class
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
@@ -19,17 +20,18 @@ from elftools.elf.sections import Section, SymbolTableSection
 
 from sigcontract.errors import ObserveError
 
-__all__ = ["HASH_VERSION", "CubinCode", "cubin_size"]
+__all__ = ["ELF_MAGIC", "HASH_VERSION", "cubin_size", "kernel_hashes", "kernel_names", "section_table_of"]
 
 #: Goes first into every hash: two releases that hash differently never call code equal.
 HASH_VERSION = 1
 
-_ELF_MAGIC = b"\x7fELF"
+ELF_MAGIC = b"\x7fELF"
 _EM_CUDA = 190
 _HEADER = Struct("<16xHHIQQQI6H")  # Elf64_Ehdr after e_ident
 _SECTION_HEADER = Struct("<IIQQQQIIQQ")
 _SHT_NOBITS = 8
 _HEADER_BYTES = 64
+_NAME_SECTION_INDEX = 62  # Elf64_Ehdr.e_shstrndx
 
 _TEXT = ".text."
 #: Sections of one kernel: these, a dot, and its name. Debug sections are left out: they do not run.
@@ -79,12 +81,12 @@ def cubin_size(header: bytes, section_table: bytes) -> int:
             ends.append(offset if kind == _SHT_NOBITS else offset + size)
     except StructError as error:
         raise ObserveError(f"an ELF image is cut short ({error}); report this") from error
-    return max(ends)
+    return int(max(ends))
 
 
 def section_table_of(header: bytes) -> tuple[int, int] | None:
     """Return offset and size in bytes of the section header table, or None where this is no 64-bit CUDA ELF file."""
-    if len(header) < _HEADER_BYTES or not header.startswith(_ELF_MAGIC):
+    if len(header) < _HEADER_BYTES or not header.startswith(ELF_MAGIC):
         return None
     (_, machine, _, _, _, section_offset, _, _, _, _, section_size, sections, _) = _HEADER.unpack_from(header)
     if machine != _EM_CUDA or section_size != _SECTION_HEADER.size:
@@ -92,60 +94,62 @@ def section_table_of(header: bytes) -> tuple[int, int] | None:
     return section_offset, section_size * sections
 
 
-class CubinCode:
-    """The kernels of one cubin, hashed when they are asked for.
+def kernel_names(image: bytes) -> frozenset[str]:
+    """Return names that include every kernel of a cubin, without reading more than its table of section names.
+
+    A quick first sieve: names of other functions may be among them, and what is no CUDA ELF file has none.
+    """
+    table = section_table_of(image)
+    if table is None:
+        return frozenset()
+    (index,) = unpack_from("<H", image, _NAME_SECTION_INDEX)
+    try:
+        _, _, _, _, offset, size, *_ = _SECTION_HEADER.unpack_from(image, table[0] + index * _SECTION_HEADER.size)
+    except StructError:
+        return frozenset()
+    # A name may lie in the tail of another one (.rela.text.f holds .text.f), so it is looked for inside of each.
+    names = image[offset : offset + size].decode("utf-8", "backslashreplace").split("\0")
+    return frozenset(name.partition(_TEXT)[2] for name in names if _TEXT in name)
+
+
+def kernel_hashes(image: bytes) -> dict[str, str]:
+    """Return the sha256, in hexadecimal, of the code of every function that has a section of its own.
 
     Parameters
     ----------
     image
-        The whole ELF file.
+        A cubin: the whole ELF file.
 
     Raises
     ------
     ObserveError
         It is not an ELF file that pyelftools can read.
     """
+    try:
+        return _Cubin(ELFFile(BytesIO(image))).hashes()
+    except (ELFError, StructError, UnicodeDecodeError) as error:
+        msg = f"a loaded module is no ELF file that can be read ({error}); the code of its kernels stays unknown"
+        raise ObserveError(msg) from error
 
-    def __init__(self, image: bytes) -> None:
-        try:
-            self._elf = ELFFile(BytesIO(image))
-            self._sections: dict[str, Section] = {section.name: section for section in self._elf.iter_sections()}
-            self._symbols = self._symbol_names()
-            self._shared = self._shared_digest()
-            self._about = self._attributes_by_symbol()
-        except (ELFError, StructError, UnicodeDecodeError) as error:
-            msg = f"a loaded module is no ELF file that can be read ({error}); its kernels' code stays unknown"
-            raise ObserveError(msg) from error
-        self._hashes: dict[str, str] = {}
 
-    @property
-    def kernels(self) -> Iterator[str]:
-        """The names of functions with code of their own, mangled."""
-        return (name.removeprefix(_TEXT) for name in self._sections if name.startswith(_TEXT))
+class _Cubin:
+    """One cubin while it is hashed."""
 
-    def sha256(self, kernel: str) -> str | None:
-        """Return the hash of a kernel's code in hexadecimal, or None where this cubin has no such kernel.
+    def __init__(self, elf: ELFFile) -> None:
+        self._machine = elf.header["e_flags"].to_bytes(4, "little")
+        self._sections: dict[str, Section] = {section.name: section for section in elf.iter_sections()}
+        self._symbols = self._symbol_names()
+        self._shared = self._shared_digest()
+        self._about = self._attributes_by_symbol()
 
-        Raises
-        ------
-        ObserveError
-            The kernel's sections cannot be read.
-        """
-        if _TEXT + kernel not in self._sections:
-            return None
-        known = self._hashes.get(kernel)
-        if known is None:
-            try:
-                known = self._hashes[kernel] = self._hash(kernel)
-            except (ELFError, StructError, UnicodeDecodeError) as error:
-                msg = f"the code of {kernel!r} cannot be read from its module ({error}); it stays unknown"
-                raise ObserveError(msg) from error
-        return known
+    def hashes(self) -> dict[str, str]:
+        functions = (name.removeprefix(_TEXT) for name in self._sections if name.startswith(_TEXT))
+        return {function: self._hash(function) for function in functions}
 
     def _hash(self, kernel: str) -> str:
         digest = hashlib.sha256()
         _feed(digest, "sigcontract.code", HASH_VERSION.to_bytes(4, "little"))
-        _feed(digest, "architecture", self._elf.header["e_flags"].to_bytes(4, "little"))
+        _feed(digest, "machine", self._machine)
         reached = [kernel]
         for function in reached:  # grows while it is walked: functions that are called, and theirs
             for callee in self._feed_function(digest, function, kernel):
@@ -191,7 +195,7 @@ class CubinCode:
         entries = [relocation.entry for relocation in table.iter_relocations()]
         for entry in sorted(entries, key=lambda entry: (entry["r_offset"], entry["r_info_type"])):
             name = self._symbols[entry["r_info_sym"]]
-            addend = entry["r_addend"] if "r_addend" in entry else 0
+            addend = entry.get("r_addend", 0)
             packed = Struct("<QIq").pack(entry["r_offset"], entry["r_info_type"], addend)
             yield packed + name.encode(), name
 

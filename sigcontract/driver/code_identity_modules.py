@@ -6,12 +6,14 @@ holds a kernel of that name has the same code, and unknown otherwise.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from ctypes import byref, c_void_p
 from typing import Protocol
 
 from sigcontract.driver.bindings import default_driver
-from sigcontract.driver.code_identity import CubinCode, cubin_size, section_table_of
+from sigcontract.driver.code_identity import ELF_MAGIC, cubin_size, kernel_hashes, kernel_names, section_table_of
 from sigcontract.driver.functions import Entry
-from sigcontract.driver.library import Library, resolve_with_bindings
+from sigcontract.driver.library import SUCCESS, Library, resolve_with_bindings
 from sigcontract.driver.observe_structs import ModuleEvent, read_bytes
 from sigcontract.errors import DriverCallError, DriverUnavailableError, ObserveError
 
@@ -75,18 +77,148 @@ class CudaCode:
         return (owner.value or 0) if self._library.result_of(call, byref(owner), handle) == SUCCESS else 0
 
 
-class _Module:
-    """One loaded cubin: its image until it is hashed, its hashes from then on."""
+class ModuleLedger:
+    """The modules that were loaded while this was told of them.
 
-    __slots__ = ("_code", "_hashes", "_image", "handle_known")
+    Parameters
+    ----------
+    complete
+        Whether it is told of every load of the process, because it began before cuInit.
+    driver
+        The driver to ask of functions; by default this process's own, opened at the first question.
+    """
+
+    def __init__(self, *, complete: bool, driver: Callable[[], CodeDriver] = CudaCode) -> None:
+        self._complete = complete
+        self._open_driver = driver
+        self._driver: CodeDriver | None = None
+        #: CUPTI's module id -> module, in the order of loading.
+        self._modules: dict[int, _Module] = {}
+        self._by_handle: dict[int, _Module] = {}
+        #: CUlibrary -> its cubin, where it was loaded from one; None: from a fat binary, PTX or a file.
+        self._libraries: dict[int, _Module | None] = {}
+        self._answers: dict[tuple[int, int], str] = {}
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of images that are kept for a later question."""
+        kept = [*self._modules.values(), *(module for module in self._libraries.values() if module is not None)]
+        return sum(module.kept_bytes for module in kept)
+
+    def loaded(self, event: ModuleEvent) -> None:
+        """Take note of a module, as CUPTI shows it at its load."""
+        self._modules[event.module_id] = _Module(read_bytes(event.cubin, event.cubin_bytes))
+        self._bound_memory()
+
+    def unloading(self, module_id: int) -> None:
+        """Take note of a module's end."""
+        self._modules.pop(module_id, None)
+        self._answers.clear()
+
+    def module_loaded(self, handle: int, module_ids: Iterable[int]) -> None:
+        """Take note of a CUmodule and the modules that were loaded inside of the call that made it."""
+        modules = [self._modules[module_id] for module_id in module_ids if module_id in self._modules]
+        if len(modules) == 1:
+            modules[0].handle_known = True
+            self._by_handle[handle] = modules[0]
+
+    def module_unloaded(self, handle: int) -> None:
+        """Take note of cuModuleUnload."""
+        self._by_handle.pop(handle, None)
+        self._answers.clear()
+
+    def library_loaded(self, handle: int, code: int) -> None:
+        """Take note of a CUlibrary, and the address of the image it was made from (0: from a file)."""
+        image = _image_at(code) if code else None
+        self._libraries[handle] = None if image is None else _Module(image)
+        self._bound_memory()
+
+    def library_unloaded(self, handle: int) -> None:
+        """Take note of cuLibraryUnload."""
+        self._libraries.pop(handle, None)
+        self._answers.clear()
+
+    def code_sha256(self, func: int, kern: int) -> str | None:
+        """Return the hash of a function's code, or None where its module cannot be told."""
+        answer = self._answers.get((func, kern))
+        if answer is None:
+            try:
+                answer = self._find(func, kern)
+            except (DriverCallError, DriverUnavailableError, ObserveError):
+                return None
+            if answer is not None:
+                self._answers[func, kern] = answer
+        return answer
+
+    def _find(self, func: int, kern: int) -> str | None:
+        if self._driver is None:
+            self._driver = self._open_driver()
+        name = self._driver.name(func, kern).decode("utf-8", "backslashreplace")
+        function = func or self._driver.function_of(kern)
+        module = self._by_handle.get(self._driver.module_of(function)) if function else None
+        if module is not None:
+            return module.sha256(name)
+        library = self._driver.library_of(kern) if kern else 0
+        image = self._libraries.get(library)
+        if image is not None:
+            return image.sha256(name)
+        if not self._complete and library not in self._libraries:
+            return None
+        candidates = [module for module in self._modules.values() if not module.handle_known and module.may_hold(name)]
+        codes = {module.sha256(name) for module in candidates} - {None}
+        return codes.pop() if len(codes) == 1 else None
+
+    def _bound_memory(self) -> None:
+        kept = self.kept_bytes
+        for module in self._modules.values():
+            if kept <= IMAGES_KEPT_BYTES:
+                return
+            kept -= module.kept_bytes
+            module.settle()
+
+
+class _Module:
+    """One loaded cubin: its image until somebody asks, then its hashes."""
+
+    __slots__ = ("_hashes", "_image", "_names", "handle_known")
 
     def __init__(self, image: bytes) -> None:
         self._image: bytes | None = image
-        self._code: CubinCode | None = None
-        self._hashes: dict[str, str | None] = {}
-        #: Its CUmodule is known, so that no function of another module is looked for here.
+        self._names: frozenset[str] | None = None
+        self._hashes: dict[str, str] = {}
+        #: Its CUmodule is known, so that functions of other modules are not looked for here.
         self.handle_known = False
 
     @property
     def kept_bytes(self) -> int:
         return len(self._image) if self._image is not None else 0
+
+    def may_hold(self, kernel: str) -> bool:
+        if self._image is None:
+            return kernel in self._hashes
+        if self._names is None:
+            self._names = kernel_names(self._image)
+        return kernel in self._names
+
+    def sha256(self, kernel: str) -> str | None:
+        self.settle()
+        return self._hashes.get(kernel)
+
+    def settle(self) -> None:
+        """Hash every kernel and let the image go. One that cannot be read has no hashes: its code stays unknown."""
+        if self._image is not None:
+            image, self._image, self._names = self._image, None, None
+            with suppress(ObserveError):
+                self._hashes = kernel_hashes(image)
+
+
+def _image_at(address: int) -> bytes | None:
+    """Copy the cubin at an address, or return None where something else is there (a fat binary, PTX)."""
+    # Read no further than the part before vouches for: PTX text may end at the edge of what is mapped.
+    if read_bytes(address, len(ELF_MAGIC)) != ELF_MAGIC:
+        return None
+    header = read_bytes(address, _HEADER_BYTES)
+    table = section_table_of(header)
+    if table is None:
+        return None
+    return read_bytes(address, cubin_size(header, read_bytes(address + table[0], table[1])))

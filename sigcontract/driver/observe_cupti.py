@@ -54,6 +54,10 @@ class CuptiApi(Protocol):
         """cuptiUnsubscribe. Nothing to do where nothing was subscribed."""
         ...
 
+    def driver_started(self) -> bool:
+        """Whether cuInit was called already in this process; asking does not call it."""
+        ...
+
 
 _CALLBACK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_void_p)
 #: Every callback that CUPTI was ever given. A thread may still be inside of one after cuptiUnsubscribe, so the
@@ -61,6 +65,7 @@ _CALLBACK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_void_p)
 _kept: list[Any] = []
 
 _MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39
+_NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED
 _SOUGHT = ("libcupti.so.13", "libcupti.so.12")
 
 
@@ -113,9 +118,17 @@ class Cupti:
 
     def unsubscribe(self) -> None:
         """cuptiUnsubscribe."""
-        if self._subscriber:
+        if self._subscriber.value is not None:
             self._library.cuptiUnsubscribe(self._subscriber)
             self._subscriber = c_void_p()
+
+    def driver_started(self) -> bool:
+        """Whether cuDeviceGetCount has another answer than CUDA_ERROR_NOT_INITIALIZED."""
+        try:
+            libcuda = ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            return False
+        return int(libcuda.cuDeviceGetCount(byref(c_int()))) != _NOT_INITIALIZED
 
     def _result_name(self, result: int) -> str:
         text = c_char_p()

@@ -10,6 +10,9 @@ __all__ = ["LaunchLedger"]
 
 _ATTRIBUTE = Struct(f"<I4x{ATTRIBUTE_VALUE_BYTES}s")
 
+#: Arrays of ended nodes that may stay until they are swept out.
+_SPARE_ARRAYS = 256
+
 #: Bytes of the value that an id uses. What a caller left in the rest of the union is noise.
 _USED_BYTES = {
     AttributeId.ACCESS_POLICY_WINDOW: 28,
@@ -46,6 +49,8 @@ class LaunchLedger:
         self._members: dict[int, list[int]] = {}
         #: CUgraphNode that owns graphs (child graph, conditional) -> those graphs.
         self._inner: dict[int, tuple[int, ...]] = {}
+        #: CUgraph -> graphs inside of it whose node is not told apart (copied together with it).
+        self._enclosed: dict[int, tuple[int, ...]] = {}
         #: One copy of each distinct array, and what it says.
         self._interned: dict[bytes, bytes] = {}
         self._decoded: dict[bytes, dict[int, bytes]] = {}
@@ -75,6 +80,10 @@ class LaunchLedger:
         self._inner[node] = tuple(inner)
         self._members.setdefault(graph, []).append(node)
 
+    def encloses(self, graph: int, inner: Iterable[int]) -> None:
+        """Take note of graphs that came into being inside of a graph and end with it."""
+        self._enclosed[graph] = (*self._enclosed.get(graph, ()), *inner)
+
     def set_attribute(self, node: int, attribute_id: int, value: bytes) -> None:
         """Take note of cuGraphKernelNodeSetAttribute."""
         entry = self._nodes.get(node)
@@ -102,9 +111,11 @@ class LaunchLedger:
             entry = self._nodes.get(node)
             if entry is None or entry[0] == graph:
                 self.forget(node)
-        if not self._nodes:
-            self._interned.clear()
-            self._decoded.clear()
+        for inner in self._enclosed.pop(graph, ()):
+            self.graph_destroyed(inner)
+        if len(self._interned) > len(self._nodes) + _SPARE_ARRAYS:
+            self._interned = {carried: carried for _, carried in self._nodes.values()}
+            self._decoded = {carried: said for carried, said in self._decoded.items() if carried in self._interned}
 
     def attributes(self, node: int) -> dict[int, bytes] | None:
         """Return id -> 64 bytes of what a node was launched with, or None where that is not known.

@@ -1,0 +1,381 @@
+"""Seeing launches as they are made, where a node will not tell afterwards.
+
+While a stream captures, two callbacks attend every launch: CUPTI's resource callback gives the new node, the driver
+callback around it the attributes that the caller passed. Outside of captures both are switched off, and a launch
+costs what it costs without. The other calls that are watched (a capture's begin and end, loads, destroys) are rare.
+"""
+
+import atexit
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock, get_ident
+from typing import TYPE_CHECKING, TypeVar
+
+from sigcontract.driver import observe_calls as calls
+from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION
+from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
+from sigcontract.driver.observe_calls import Frame, GraphCalls, ModuleCalls, OnEntry, OnReturn
+from sigcontract.driver.observe_cupti import Cupti, CuptiApi, Domain, Resource
+from sigcontract.driver.observe_launches import LaunchLedger
+from sigcontract.driver.observe_structs import (
+    ENTER,
+    ApiCall,
+    api_site,
+    entered_params,
+    graph_event,
+    launch_attributes,
+    module_event,
+    pointer,
+    returned_call,
+)
+from sigcontract.errors import MissingExtraError, ObserveError
+from sigcontract.model.attributes import AttributeId
+from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model.profile import DriverProfile
+
+if TYPE_CHECKING:
+    from sigcontract.driver.code_identity_modules import ModuleLedger
+
+__all__ = ["Observations", "observable_attributes", "observe"]
+
+_Callback = tuple[Domain, int]
+_Handler = TypeVar("_Handler")
+
+#: CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: the one failure of cuStreamEndCapture after which the capture goes on.
+_WRONG_THREAD = 908
+#: Handles up to this are no streams but names of default streams (CU_STREAM_PER_THREAD is 2), one per thread.
+_LAST_NAMED_STREAM = 2
+#: Reports of what went wrong in callbacks, the newest.
+_PROBLEMS_KEPT = 100
+
+
+def observable_attributes(profile: DriverProfile | None = None) -> tuple[int, ...]:
+    """Return the launch attribute ids that only observation shows, ascending.
+
+    Parameters
+    ----------
+    profile
+        The driver's profile. What it does not call readable counts as not readable; without one, nothing is.
+    """
+    at_launches = set(ATTRIBUTE_CUDA_VERSION) - {AttributeId.SYNCHRONIZATION_POLICY}  # cuda.h: streams only
+    readable = {entry.id for entry in profile.attributes if entry.readable == "yes"} if profile is not None else set()
+    return tuple(sorted(at_launches - readable))
+
+
+class Observations:
+    """What was seen of this process's launches and modules; give it to `read_graph`.
+
+    Made by `observe`. It holds no graph, node or module alive, and forgets each of them when it ends. Safe to use
+    from every thread; launches of threads that capture at once are told apart.
+
+    Parameters
+    ----------
+    cupti
+        The callback interface, not subscribed yet.
+    modules
+        Makes the ledger of modules, given whether it sees every load; None: machine code is not looked at.
+
+    Raises
+    ------
+    ObserveError
+        CUPTI is taken by another tool, or does not start.
+    """
+
+    def __init__(self, cupti: CuptiApi, modules: "Callable[[bool], ModuleLedger] | None" = None) -> None:
+        self._cupti = cupti
+        #: Whether nothing of this process's CUDA was missed: observing began before cuInit.
+        self.complete = not cupti.driver_started()
+        #: What went wrong inside of callbacks, newest last; each costs a node or module its observation.
+        self.problems: deque[str] = deque(maxlen=_PROBLEMS_KEPT)
+        #: Called with the CUgraph after each instantiation, on the thread that made it.
+        self.on_instantiated: list[Callable[[int], None]] = []
+        self._launches = LaunchLedger()
+        self._modules = modules(self.complete) if modules is not None else None
+        self._graph_calls = GraphCalls(self._launches)
+        self._frames: dict[int, Frame] = {}
+        self._captures: set[tuple[int, int]] = set()
+        #: Graphs whose capture has not delivered them. If it fails, the driver destroys them without a call.
+        self._undelivered: set[int] = set()
+        self._copying = 0
+        self._lock = Lock()
+        self._enabled: set[_Callback] = set()
+        self._closed = False
+        self._watch(cupti.driver_callbacks())
+        cupti.subscribe(self._callback)
+        try:
+            for callback in self._always:
+                cupti.enable(*callback, on=True)
+        except ObserveError:
+            cupti.unsubscribe()
+            raise
+        # A callback after the interpreter's end would crash the process, and libraries destroy graphs that late.
+        atexit.register(self.close)
+        os.register_at_fork(after_in_child=self._forked)
+
+    # What read_graph asks
+
+    def attributes(self, node: int) -> Mapping[int, bytes] | None:
+        """Return what the launch that made this CUgraphNode carried: id -> 64 bytes; None: it was not seen.
+
+        Raises
+        ------
+        ObserveError
+            Observing has ended, so that the number may be another node's by now.
+        """
+        self._require_open()
+        carried = self._launches.attributes(node)
+        scheduling = AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING
+        if carried is None or scheduling in carried or not self.complete or self._graph_calls.stream_scheduling_set:
+            return carried
+        # The one attribute without a getter that a stream could pass on; no stream of this process ever had it.
+        return {**carried, scheduling: bytes(ATTRIBUTE_VALUE_BYTES)}
+
+    def code_sha256(self, func: int, kern: int) -> str | None:
+        """Return the sha256 of the machine code of that CUfunction or CUkernel, or None where it is not known.
+
+        Raises
+        ------
+        ObserveError
+            Observing has ended.
+        """
+        self._require_open()
+        return self._modules.code_sha256(func, kern) if self._modules is not None else None
+
+    @property
+    def node_count(self) -> int:
+        """How many living kernel nodes are known."""
+        return len(self._launches)
+
+    def close(self) -> None:
+        """Stop observing and give CUPTI back. Closing twice is allowed."""
+        if not self._closed:
+            self._closed = True
+            self._cupti.unsubscribe()
+            atexit.unregister(self.close)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ObserveError(
+                "observing has ended, and handles may have come back as others since; read graphs while it lasts",
+                code="observe_ended",
+            )
+
+    # Which callbacks are on
+
+    def _watch(self, ids: Mapping[str, int]) -> None:
+        """Resolve names of driver calls to callback ids; what this CUPTI does not have is left out."""
+        on_entry: dict[str, OnEntry] = {**self._graph_calls.on_entry()}
+        on_return: dict[str, OnReturn] = {**self._graph_calls.on_return()}
+        on_return |= dict.fromkeys(calls.BEGIN_CAPTURE, self._capture_began)
+        on_return |= dict.fromkeys(calls.INSTANTIATING, self._instantiated)
+        if self._modules is not None:
+            module_calls = ModuleCalls(self._modules)
+            on_entry |= module_calls.on_entry()
+            on_return |= module_calls.on_return()
+        self._on_entry = _by_id(on_entry, ids)
+        self._on_return = _by_id(on_return, ids)
+        self._carries_attributes = _by_id(calls.LAUNCHES, ids)
+        self._copies = {ids[name]: name for name in calls.COPYING if name in ids}
+        self._ends_capture = {ids[name] for name in calls.END_CAPTURE if name in ids}
+        rare = self._on_entry.keys() | self._on_return.keys() | self._ends_capture
+        self._always: list[_Callback] = [(Domain.DRIVER_API, callback_id) for callback_id in sorted(rare)]
+        if self._modules is not None:
+            self._always.append((Domain.RESOURCE, Resource.MODULE_LOADED))
+            self._always.append((Domain.RESOURCE, Resource.MODULE_UNLOAD_STARTING))
+        self._while_copying = {(Domain.RESOURCE, int(Resource.GRAPHNODE_CLONED))}
+        self._while_capturing = {
+            (Domain.RESOURCE, int(Resource.GRAPHNODE_CREATED)),
+            *((Domain.DRIVER_API, callback_id) for callback_id in self._carries_attributes),
+        }
+
+    def _switch(self, *, copying: int = 0) -> None:
+        """Turn callbacks on and off as captures and copies in progress need them; `copying` counts the latter."""
+        with self._lock:
+            self._copying += copying
+            wanted: set[_Callback] = set()
+            if self._captures:
+                wanted |= self._while_capturing
+            if self._copying:
+                wanted |= self._while_copying
+            for callback in wanted ^ self._enabled:
+                self._cupti.enable(*callback, on=callback in wanted)
+            self._enabled = wanted
+
+    def _forked(self) -> None:
+        """In a forked child: no other thread lives, and no call is in progress."""
+        self._lock = Lock()
+        self._frames = {}
+
+    # Callbacks
+
+    def _callback(self, _userdata: int | None, domain: int, callback_id: int, data: int) -> None:
+        try:
+            if domain == Domain.RESOURCE:
+                self._resource(callback_id, data)
+            elif api_site(data) == ENTER:
+                self._entered(callback_id, data)
+            else:
+                self._returned(callback_id, data)
+        except Exception as error:  # noqa: BLE001  C called: whatever happens here must not reach the user's launch
+            self.problems.append(f"{type(error).__name__} in a callback: {error}")
+
+    def _entered(self, callback_id: int, data: int) -> None:
+        frame = self._frames[get_ident()] = Frame(callback_id)
+        handler = self._on_entry.get(callback_id)
+        if handler is not None:
+            handler(entered_params(data))
+        elif callback_id in self._copies and calls.adds_graph(self._copies[callback_id], entered_params(data)):
+            frame.copies = True
+            self._switch(copying=1)
+
+    def _returned(self, callback_id: int, data: int) -> None:
+        frame = self._frames.pop(get_ident(), None)
+        if frame is None or frame.callback_id != callback_id:
+            return  # the call began before its callback was on
+        with_attributes = self._carries_attributes.get(callback_id)
+        if with_attributes is not None:
+            if frame.made is not None:
+                self._launched(*frame.made, launch_attributes(entered_params(data)) if with_attributes else b"")
+            return
+        call = returned_call(data)
+        if frame.copies:
+            self._switch(copying=-1)
+        if callback_id in self._ends_capture:
+            self._capture_ended(call)
+        elif call.result == 0 and callback_id in self._on_return:
+            self._on_return[callback_id](call, frame)
+
+    def _resource(self, callback_id: int, data: int) -> None:
+        frame = self._frames.get(get_ident())
+        if callback_id == Resource.GRAPHNODE_CREATED:
+            event = graph_event(data)
+            if event.node_type != KernelNodeSignature.node_type:
+                return
+            if frame is None:
+                self._launches.forget(event.node)  # made by a call that is not watched
+            elif frame.callback_id in self._carries_attributes:
+                frame.made = (event.graph, event.node)
+        elif callback_id == Resource.GRAPHNODE_CLONED:
+            # Instantiation copies nodes too, into the executable; those are nobody's to ask about.
+            if frame is not None and frame.callback_id in self._copies:
+                self._graph_calls.node_cloned(graph_event(data), frame)
+        elif self._modules is not None:
+            event_of_module = module_event(data)
+            if callback_id == Resource.MODULE_UNLOAD_STARTING:
+                self._modules.unloading(event_of_module.module_id)
+            else:
+                self._modules.loaded(event_of_module)
+                if frame is not None:
+                    frame.modules.append(event_of_module.module_id)
+
+    def _launched(self, graph: int, node: int, carried: bytes | None) -> None:
+        if carried is None:
+            self._launches.forget(node)
+            self.problems.append("a launch with an impossible number of attributes; its node stays unobserved")
+        else:
+            self._launches.made(graph, node, carried)
+            self._undelivered.add(graph)
+
+    def _capture_began(self, call: ApiCall, _frame: Frame) -> None:
+        self._captures.add(_stream_key(call))
+        self._switch()
+
+    def _capture_ended(self, call: ApiCall) -> None:
+        if call.result == _WRONG_THREAD:
+            return
+        self._captures.discard(_stream_key(call))
+        if call.result == 0:
+            self._undelivered.discard(pointer(call.argument(1)))
+        if not self._captures:
+            self._switch()
+            undelivered, self._undelivered = self._undelivered, set()
+            for graph in undelivered:
+                self._launches.graph_destroyed(graph)
+
+    def _instantiated(self, call: ApiCall, _frame: Frame) -> None:
+        for listener in self.on_instantiated:
+            listener(call.argument(1))
+
+
+def _stream_key(call: ApiCall) -> tuple[int, int]:
+    stream = call.argument(0)
+    return stream, get_ident() if stream <= _LAST_NAMED_STREAM else 0
+
+
+def _by_id(handlers: Mapping[str, _Handler], ids: Mapping[str, int]) -> dict[int, _Handler]:
+    return {ids[name]: handler for name, handler in handlers.items() if name in ids}
+
+
+_shared: Observations | None = None
+_holders = 0
+_shared_lock = Lock()
+
+
+@contextmanager
+def observe(*, code: bool = True) -> Iterator[Observations]:
+    """Observe this process's launches and module loads for as long as the block lasts.
+
+    CUPTI has one subscription per process, so blocks that overlap, also under ``sigcontract record``, share one
+    `Observations`.
+
+    Parameters
+    ----------
+    code
+        Whether to identify machine code as well. Ignored where observing is under way already.
+
+    Yields
+    ------
+    Observations
+        To be given to `read_graph` inside of the block.
+
+    Raises
+    ------
+    ObserveError
+        CUPTI is missing (``cupti_missing``), taken by another tool (``cupti_taken``), or does not start.
+    MissingExtraError
+        ``code`` needs pyelftools, which the extra ``observe`` brings.
+
+    Examples
+    --------
+    >>> with observe() as seen:  # doctest: +SKIP
+    ...     with torch.cuda.graph(graph):
+    ...         model(x)
+    ...     signature = read_graph(graph, observations=seen)
+    """
+    observations = acquire(code=code)
+    try:
+        yield observations
+    finally:
+        release()
+
+
+def acquire(*, code: bool = True) -> Observations:
+    """Return the process's `Observations`, started where it is not; each call needs its `release`."""
+    global _shared, _holders  # noqa: PLW0603  CUPTI's subscription is the process's
+    with _shared_lock:
+        if _shared is None:
+            _shared = Observations(Cupti(), _module_ledger() if code else None)
+        _holders += 1
+        return _shared
+
+
+def release() -> None:
+    """Give one `acquire` back; the last one ends observing."""
+    global _shared, _holders  # noqa: PLW0603  CUPTI's subscription is the process's
+    with _shared_lock:
+        _holders -= 1
+        if _holders == 0 and _shared is not None:
+            _shared.close()
+            _shared = None
+
+
+def _module_ledger() -> "Callable[[bool], ModuleLedger]":
+    try:
+        from sigcontract.driver.code_identity_modules import ModuleLedger  # noqa: PLC0415  needs pyelftools
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "elftools":
+            raise
+        raise MissingExtraError("identifying machine code", extra="observe") from error
+    return lambda complete: ModuleLedger(complete=complete)
