@@ -52,7 +52,7 @@ def decode(data: bytes, *, max_bytes: int = ..., verify: bool = ...) -> Document
 @overload
 def decode(data: bytes, *, max_bytes: int = ..., verify: bool = ..., expect: type[D]) -> D: ...
 def decode(
-    data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Document] | None = None
+    data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Any] | None = None
 ) -> Document:
     """Return the record that a document says, in JSON or MessagePack, of any version that this release knows.
 
@@ -79,6 +79,10 @@ def decode(
     InvariantError
         Its parts do not fit together.
     """
+    return _decoded(data, max_bytes, expect, verify=verify)
+
+
+def _decoded(data: bytes, max_bytes: int, expect: type[Any] | None, *, verify: bool) -> Document:
     text, form = sniffed(data, max_bytes)
     if expect is not None and form.record is not expect:
         raise VersionError(
@@ -144,7 +148,7 @@ def load(path: FilePath, *, max_bytes: int = ..., verify: bool = ...) -> Documen
 @overload
 def load(path: FilePath, *, max_bytes: int = ..., verify: bool = ..., expect: type[D]) -> D: ...
 def load(
-    path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Document] | None = None
+    path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Any] | None = None
 ) -> Document:
     """Return the record in a file; ``.gz`` and ``.zst`` are decompressed. See `decode` for the parameters.
 
@@ -158,10 +162,7 @@ def load(
         As `decode`; a note names the file.
     """
     try:
-        data = _document_bytes(path, max_bytes)
-        if expect is None:
-            return decode(data, max_bytes=max_bytes, verify=verify)
-        return decode(data, max_bytes=max_bytes, verify=verify, expect=expect)
+        return _decoded(_document_bytes(path, max_bytes), max_bytes, expect, verify=verify)
     except RecordError as error:
         error.add_note(f"in {path}")
         raise

@@ -1,5 +1,7 @@
 """Keys that occur twice in one object: msgspec keeps the last and says nothing, so this looks for them."""
 
+# ruff: noqa: PLR2004  first bytes are MessagePack's own numbers
+
 import json
 import re
 from typing import Any
@@ -72,7 +74,6 @@ _MAPS = {0xDE: 2, 0xDF: 4}
 
 def _walk_msgpack(data: bytes, place: int, path: str) -> int:  # noqa: PLR0911  one answer per kind of value
     """Walk one value of well-formed MessagePack (it was decoded before); return the place after it."""
-    # ruff: noqa: PLR2004  first bytes are MessagePack's own numbers
     first = data[place]
     place += 1
     if first < 0x80 or first >= 0xE0:

@@ -148,8 +148,9 @@ def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
 def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordError]:
     """Yield what does not fit together in decoded tables.
 
-    ``entry_graphs`` are the rows of graphs, all of them there, that are used from outside of the tables. A reference must lead to a row that is there, and to an earlier row where a graph holds a graph: so no graph can
-    hold itself. Every row must be used: a row that nothing refers to is a reference that was lost.
+    ``entry_graphs`` are the rows of graphs, all of them there, that are used from outside of the tables. A reference
+    must lead to a row that is there, and to an earlier row where a graph holds a graph: so no graph can hold itself.
+    Every row must be used: a row that nothing refers to is a reference that was lost.
     """
     for place, attributes in enumerate(tables.attribute_sets):
         try:
