@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from sigcontract.model.record import Record, Text, UInt32
+from sigcontract.model.record import ExactInt, Record, Text, UInt32
 
 __all__ = ["DumpDiff", "Evidence", "Finding", "GraphDiff", "UpdatePrediction", "UpdateResult", "Verdict"]
 
@@ -67,8 +67,8 @@ class Finding(Record, frozen=True, kw_only=True):
     path: Annotated[Text, Meta(description="Where, in the new graph (in the old one where it was removed).")]
     verdict: Annotated[Verdict, Meta(description="What the difference means.")]
     evidence: Annotated[Evidence, Meta(description="How that is known.")]
-    old: Annotated[int | str | None, Meta(description="The old value; null: absent.")]
-    new: Annotated[int | str | None, Meta(description="The new value; null: absent.")]
+    old: Annotated[ExactInt | Text | None, Meta(description="The old value; null: absent.")]
+    new: Annotated[ExactInt | Text | None, Meta(description="The new value; null: absent.")]
     subject: Annotated[Text | None, Meta(description="The kernel's name, or what else tells a person the place.")]
     count: Annotated[UInt32, Meta(description="Places with this same difference, this one included.")]
     also: Annotated[tuple[Text, ...], Meta(description="Their other paths, the first few.")]

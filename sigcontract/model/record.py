@@ -5,11 +5,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-__all__ = ["MAX_EXACT_INT", "Handle", "Hex64", "Int32", "Record", "Size", "Text", "UInt8", "UInt32"]
+__all__ = ["MAX_EXACT_INT", "ExactInt", "Handle", "Hex64", "Int32", "Record", "Size", "Text", "UInt8", "UInt32"]
 
 #: Largest integer that JSON numbers carry exactly (RFC 8785). 64-bit values that may exceed it are `Hex64`.
 MAX_EXACT_INT = 2**53 - 1
 
+ExactInt = Annotated[int, Meta(ge=-MAX_EXACT_INT, le=MAX_EXACT_INT)]
 UInt8 = Annotated[int, Meta(ge=0, le=2**8 - 1)]
 UInt32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
