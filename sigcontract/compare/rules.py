@@ -578,6 +578,19 @@ _TWO_RUNS: Final = (
         _MEASURED,
     ),
     Rule(
+        "function.split", "KernelNodeSignature.func", _UPDATABLE, "measured",
+        "Nodes that ran one function in the old graph run two of one name in the new one. Names, dims and facts may be "
+        "equal all the same: two Triton kernels that differ in a constexpr have all of them in common.",
+        _MEASURED,
+        "on a cooperative node rule kernel.cooperative-function applies",
+    ),
+    Rule(
+        "function.merge", "KernelNodeSignature.func", _UPDATABLE, "measured",
+        "Nodes that ran two functions of one name in the old graph run one in the new one.",
+        _MEASURED,
+        "on a cooperative node rule kernel.cooperative-function applies",
+    ),
+    Rule(
         "portable.context", "KernelNodeSignature.context, BatchMemOpNode.context, PointerFacts.context", _REJECTED,
         "documented",
         "One context in one graph corresponds to two in the other.",
@@ -602,6 +615,18 @@ _TWO_RUNS: Final = (
     Rule(
         "node.removed", "GraphSignature.nodes", _REJECTED, "measured",
         "The node is in the old graph only; another number of nodes is another topology.", f"{_UPDATE}; {_MEASURED}",
+    ),
+    Rule(
+        "node.alignment", "GraphSignature.nodes", _HARMLESS, "assumed",
+        "The graphs differ in so many places that the search for corresponding nodes was cut short. Every finding is "
+        "true, but some nodes may be shown as removed and added that could have been paired.",
+        _SELF,
+    ),
+    Rule(
+        "dump.empty", "SignatureDump.graphs", _UNDETERMINED, "assumed",
+        "A dump holds no graph, so there is nothing to compare: a recording that captured nothing is no proof of "
+        "anything.",
+        _SELF,
     ),
     Rule(
         "dump.incomplete", "SignatureDump.complete", _UNDETERMINED, "assumed",

@@ -1,0 +1,177 @@
+"""How two dumps differ: environment first, then each graph, every difference with what an update would make of it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, TypeVar
+
+from sigcontract.compare.graph_changes import Change, GraphChanges, compare_graphs
+from sigcontract.compare.matching import GraphPair, match_graphs
+from sigcontract.compare.policies import POLICIES
+from sigcontract.compare.predict import check_profile
+from sigcontract.compare.rules import RULES
+from sigcontract.errors import UsageError
+from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, SignatureDump
+from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
+from sigcontract.model.graph import GraphSignature
+from sigcontract.model.profile import DriverProfile
+
+__all__ = ["changes_of", "diff"]
+
+_Key = TypeVar("_Key", int, str)
+_COMPLETE: Final = {True: "complete", False: "incomplete"}
+#: Rules of what may differ between graphs that share an executable, where it is safe.
+_FUNCTION_RULES = frozenset(
+    {"kernel.function", "function.split", "function.merge", "portable.function", "function.facts", "function.code",
+     "function.settings", "kernel.handle-reused"}
+)  # fmt: skip
+
+
+def diff(
+    old: SignatureDump, new: SignatureDump, profile: DriverProfile | None = None, *, policy: str = "portable"
+) -> DumpDiff:
+    """Compare two dumps of one or of two processes.
+
+    Parameters
+    ----------
+    old, new
+        The dumps.
+    profile
+        The profile of the driver that updates are judged for. None: only what is documented or reported is said,
+        and what that leaves open is undetermined.
+    policy
+        What counts as a difference. ``portable``: everything that is the same in two runs of one program, handles by
+        which of them are the same. ``exact``: every recorded field, handles and addresses included. ``share`` and
+        ``share-functions``: only what keeps two graphs from sharing an executable.
+
+    Returns
+    -------
+    DumpDiff
+        No findings for a complete dump of at least one graph and itself, and for two runs of which it is known that
+        they captured the same. What cannot be told is a finding with the verdict ``undetermined``.
+
+    Raises
+    ------
+    NotComparableError
+        A label stands for two graphs of one dump, or the profile is of another driver or device.
+    UsageError
+        No policy has that name.
+    """
+    if policy not in POLICIES:
+        raise UsageError(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}")
+    if profile is not None:
+        for dump in (old, new):
+            check_profile(profile, dump.environment)
+    pairs = match_graphs(old, new)
+    environment = tuple(_dump_findings(old, new))
+    one_capture = _one_capture(old.environment, new.environment)
+    # A dump and itself: unknown as some of its values may be, they are those of one moment of one process.
+    same_dump = old == new
+    graphs = tuple(
+        _graph_diff(pair, () if same_dump else _findings(pair, profile, policy, one_capture=one_capture))
+        for pair in pairs
+    )
+    return DumpDiff(
+        verdict=Verdict.worst([*(finding.verdict for finding in environment), *(graph.verdict for graph in graphs)]),
+        profile=None if profile is None else profile.id,
+        environment=environment,
+        graphs=graphs,
+    )
+
+
+def changes_of(
+    old: GraphSignature, new: GraphSignature, profile: DriverProfile | None, policy: str, *, one_capture: bool
+) -> GraphChanges:
+    """Return what counts as a difference between two graphs that correspond, with every place."""
+    found = compare_graphs(old, new, profile, one_capture=one_capture, by_value=policy == "exact")
+    return found._replace(changes=[change for change in found.changes if _counts(change, policy)])
+
+
+def _counts(change: Change, policy: str) -> bool:
+    if policy in ("exact", "portable") or not change.difference.verdict.safe:
+        return True
+    return policy == "share" and change.difference.rule in _FUNCTION_RULES
+
+
+def _findings(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> Iterator[Finding]:
+    if pair.old is None or pair.new is None:
+        rule = "graph.added" if pair.old is None else "graph.removed"
+        yield _finding(rule, "graph", _size(pair.old), _size(pair.new))
+        return
+    if pair.old.label != pair.new.label:
+        yield _finding("graph.label", "label", pair.old.label, pair.new.label)
+    yield from changes_of(pair.old.graph, pair.new.graph, profile, policy, one_capture=one_capture).findings(profile)
+
+
+def _graph_diff(pair: GraphPair, found: Iterable[Finding]) -> GraphDiff:
+    findings = tuple(found)
+    old_label = None if pair.old is None else pair.old.label
+    new_label = None if pair.new is None else pair.new.label
+    return GraphDiff(
+        label=new_label or old_label or "",
+        old_label=old_label,
+        new_label=new_label,
+        verdict=Verdict.worst(finding.verdict for finding in findings),
+        findings=findings,
+    )
+
+
+def _size(entry: LabeledGraph | None) -> str | None:
+    return None if entry is None else f"{len(entry.graph.nodes)} nodes"
+
+
+def _one_capture(old: Environment, new: Environment) -> bool:
+    """Say whether one process wrote both in one second: then a handle stands for one function in both.
+
+    In the same process at another time it need not: CUkernel numbers come back after an unload.
+    """
+    return (
+        old.process_id is not None
+        and old.hostname is not None
+        and (old.process_id, old.hostname, old.created_at) == (new.process_id, new.hostname, new.created_at)
+    )
+
+
+def _dump_findings(old: SignatureDump, new: SignatureDump) -> Iterator[Finding]:
+    """Yield what differs between two dumps as wholes, and what keeps them from being compared in full."""
+    yield from _environment_findings(old.environment, new.environment)
+    if old.profile != new.profile:
+        yield _finding("dump.profile", "profile", old.profile, new.profile)
+    if not (old.complete and new.complete):
+        yield _finding("dump.incomplete", "complete", *(_COMPLETE[dump.complete] for dump in (old, new)))
+    if not (old.graphs and new.graphs):
+        yield _finding("dump.empty", "graphs", len(old.graphs), len(new.graphs))
+
+
+def _environment_findings(old: Environment, new: Environment) -> Iterator[Finding]:
+    for name in ("cuda_driver_version", "display_driver_version"):
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield _finding("environment.driver", f"environment.{name}", before, after)
+    old_devices, new_devices = ({d.ordinal: _device(d) for d in environment.devices} for environment in (old, new))
+    yield from _by_key("environment.device", "environment.devices", old_devices, new_devices)
+    old_libraries, new_libraries = ({lib.name: lib.version for lib in e.libraries} for e in (old, new))
+    yield from _by_key("environment.library", "environment.libraries", old_libraries, new_libraries)
+
+
+def _by_key(rule: str, path: str, old: Mapping[_Key, str], new: Mapping[_Key, str]) -> Iterator[Finding]:
+    for key in sorted(old.keys() | new.keys()):
+        if old.get(key) != new.get(key):
+            yield _finding(rule, f"{path}[{key}]", old.get(key), new.get(key))
+
+
+def _device(device: DeviceInfo) -> str:
+    return f"{device.name}, compute capability {device.compute_capability_major}.{device.compute_capability_minor}"
+
+
+def _finding(rule_id: str, path: str, old: int | str | None, new: int | str | None) -> Finding:
+    rule = RULES[rule_id]
+    return Finding(
+        rule=rule.id,
+        path=path,
+        verdict=rule.verdict,
+        evidence=rule.evidence,
+        old=old,
+        new=new,
+        subject=None,
+        count=1,
+        also=(),
+    )

@@ -1,0 +1,156 @@
+"""Which edges differ between two aligned graphs, beyond those that had to change with a node."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from sigcontract.compare.alignment import Alignment
+from sigcontract.model.graph import Dependency, GraphSignature
+
+__all__ = ["EdgeChange", "edge_changes"]
+
+_Edges = tuple[Dependency, ...]
+#: How many added or removed nodes are followed back from one node, to see what they stand in for.
+_DETOUR_NODES = 1000
+_DATA = ("from_port", "to_port", "type")
+
+
+class EdgeChange(NamedTuple):
+    """One difference among the dependencies of two nodes that correspond.
+
+    Attributes
+    ----------
+    rule
+        Id of the rule.
+    old_index, new_index
+        The nodes whose dependencies these are.
+    field
+        Path below ``dependencies[new_index]``.
+    old, new
+        The two values: indices in their own graphs, counts, ports or types.
+    distance
+        The values as distances from the node where they are indices: equal in every layer that changed alike.
+    """
+
+    rule: str
+    old_index: int
+    new_index: int
+    field: str
+    old: int | str
+    new: int | str
+    distance: tuple[int | str, int | str]
+
+
+def edge_changes(old: GraphSignature, new: GraphSignature, alignment: Alignment) -> Iterator[EdgeChange]:
+    """Yield what differs between the dependencies of nodes that correspond.
+
+    An edge that leads to an added node, or led to a removed one, is part of that addition or removal; so is an edge
+    that such a node now stands in for. Everything else is a difference of its own.
+    """
+    partner = _partners(len(old.nodes), alignment)
+    detours = _Detours(old, new, alignment, partner)
+    for start, new_start, length in alignment.matches:
+        befores, afters = old.dependencies[start : start + length], new.dependencies[new_start : new_start + length]
+        for offset, (before, after) in enumerate(zip(befores, afters, strict=True)):
+            if len(before) == len(after):
+                for a, b in zip(before, after, strict=True):
+                    if partner[a.node] != b.node or a.type != b.type:
+                        break
+                    if a.from_port != b.from_port or a.to_port != b.to_port:
+                        break
+                else:
+                    continue
+            yield from _changes(start + offset, new_start + offset, before, after, detours)
+
+
+def _partners(old_length: int, alignment: Alignment) -> list[int]:
+    """Return, for each old node, its new index, or -1."""
+    partner = [-1] * old_length
+    for start, new_start, length in alignment.matches:
+        partner[start : start + length] = range(new_start, new_start + length)
+    return partner
+
+
+class _Detours:
+    """For the few nodes whose edges are not plainly the same: what stands in for a removed or an added node."""
+
+    def __init__(self, old: GraphSignature, new: GraphSignature, alignment: Alignment, partner: Sequence[int]) -> None:
+        self.partner = partner
+        self._old, self._new = old.dependencies, new.dependencies
+        self._added: set[int] = set()
+        for _, _, start, end in alignment.gaps(len(old.nodes), len(new.nodes)):
+            self._added.update(range(start, end))
+
+    def added(self, node: int) -> bool:
+        """Say whether a new node has no counterpart."""
+        return node in self._added
+
+    def through_added(self, edges: _Edges) -> set[int]:
+        """Return the nodes (new indices) that these edges reach by way of added nodes only."""
+        return _reached(edges, self._new, self.added)
+
+    def through_removed(self, edges: _Edges) -> set[int]:
+        """Return the nodes (new indices) that these edges reach by way of removed nodes only."""
+        reached = _reached(edges, self._old, lambda node: self.partner[node] < 0)
+        return {self.partner[node] for node in reached}
+
+
+def _reached(edges: _Edges, dependencies: Sequence[_Edges], passable: Callable[[int], bool]) -> set[int]:
+    """Return the first impassable node on every way back from the edges; of very long ways, only the near part."""
+    reached: set[int] = set()
+    seen: set[int] = set()
+    waiting = [edge.node for edge in edges if passable(edge.node)]
+    while waiting and len(seen) < _DETOUR_NODES:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for edge in dependencies[node]:
+            if passable(edge.node):
+                waiting.append(edge.node)
+            else:
+                reached.add(edge.node)
+    return reached
+
+
+def _changes(old: int, new: int, before: _Edges, after: _Edges, detours: _Detours) -> Iterator[EdgeChange]:
+    partner = detours.partner
+    kept = [(partner[edge.node], edge) for edge in before if partner[edge.node] >= 0]
+    direct = [(place, edge) for place, edge in enumerate(after) if not detours.added(edge.node)]
+    new_nodes = Counter(edge.node for _, edge in direct)
+    old_nodes = Counter(node for node, _ in kept)
+    through_added, through_removed = detours.through_added(after), detours.through_removed(before)
+    lost = [(node, edge) for node, edge in kept if node not in new_nodes and node not in through_added]
+    elsewhere = through_removed.union(old_nodes)
+    gained = [(place, edge) for place, edge in direct if edge.node not in elsewhere]
+    if len(lost) != len(gained):
+        yield EdgeChange("topology.dependency-count", old, new, "", len(before), len(after), (len(before), len(after)))
+        return
+    for (_, was), (place, now) in zip(lost, gained, strict=True):
+        distance = was.node - old, now.node - new
+        yield EdgeChange("topology.dependency", old, new, f"[{place}].node", was.node, now.node, distance)
+    common_old = [(node, edge) for node, edge in kept if node in new_nodes]
+    common_new = [(place, edge) for place, edge in direct if edge.node in old_nodes]
+    order = [node for node, _ in common_old], [edge.node for _, edge in common_new]
+    if sorted(order[0]) != sorted(order[1]):
+        yield EdgeChange("topology.dependency-count", old, new, "", len(before), len(after), (len(before), len(after)))
+        return
+    if order[0] != order[1]:
+        texts = ", ".join(str(edge.node) for _, edge in common_old), ", ".join(map(str, order[1]))
+        distance_texts = tuple(", ".join(str(node - new) for node in nodes) for nodes in order)
+        yield EdgeChange("topology.dependency", old, new, "", *texts, (distance_texts[0], distance_texts[1]))
+        common_old.sort(key=lambda item: item[0])
+        common_new.sort(key=lambda item: item[1].node)
+    for (_, was), (place, now) in zip(common_old, common_new, strict=True):
+        fields = [field for field in _DATA if getattr(was, field) != getattr(now, field)]
+        if len(fields) == 1:
+            values = getattr(was, fields[0]), getattr(now, fields[0])
+            yield EdgeChange("edge.data", old, new, f"[{place}].{fields[0]}", *values, values)
+        elif fields:
+            # Full against programmatic changes the port with the type: one difference.
+            texts = _data_text(was), _data_text(now)
+            yield EdgeChange("edge.data", old, new, f"[{place}]", *texts, texts)
+
+
+def _data_text(edge: Dependency) -> str:
+    return ", ".join(f"{field} {getattr(edge, field)}" for field in _DATA)

@@ -1,0 +1,314 @@
+"""How two graphs differ: their nodes aligned, every difference with the places where it is."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from typing import NamedTuple
+
+from sigcontract.compare.edges import EdgeChange, edge_changes
+from sigcontract.compare.effects import Difference
+from sigcontract.compare.node_changes import NodeComparer
+from sigcontract.compare.pairing import body_pairs, subject_of
+from sigcontract.compare.predict import MAX_ALSO, predict_update
+from sigcontract.compare.rules import RULES
+from sigcontract.compare.sequences import AlignedGraphs, Aligner, Correspondence, identities
+from sigcontract.model.findings import Finding, UpdateResult, Verdict
+from sigcontract.model.graph import GraphSignature, NodeSignature
+from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model.profile import DriverProfile
+from sigcontract.wire.canonical import portable_form
+
+__all__ = ["Change", "GraphChanges", "compare_graphs"]
+
+#: Graphs beyond this size are not walked once more to see whether moved nodes are an obstacle.
+_PREDICTED_NODES = 50_000
+_CODE_UNKNOWN = "function.code-unknown"
+_CODE = ".function.code_sha256"
+#: What the driver may take all the same, because it pairs nodes by order and not by likeness.
+_MOVES = frozenset({"node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
+
+
+class Place(NamedTuple):
+    """Where a change is: indices in the old and in the new graph, None on the side that has no such node.
+
+    ``at`` is where it stands in the order of the new graph.
+    """
+
+    at: int
+    old: int | None
+    new: int | None
+
+
+class Change(NamedTuple):
+    """One difference and all its places.
+
+    Attributes
+    ----------
+    difference
+        What differs; its ``field`` is the path below the node.
+    subject
+        What tells a person which node it is.
+    places
+        Where, ascending. Empty for a difference of the graph as a whole.
+    paths
+        Full paths in the new graph (in the old one where the node was removed), as many as are ever shown.
+    number
+        How many places there are, those inside child graphs counted one by one.
+    """
+
+    difference: Difference
+    subject: str | None
+    places: list[Place]
+    paths: list[str]
+    number: int
+
+
+class GraphChanges(NamedTuple):
+    """Two graphs, which nodes correspond, and what differs."""
+
+    aligned: AlignedGraphs
+    changes: list[Change]
+
+    def findings(self, profile: DriverProfile | None) -> tuple[Finding, ...]:
+        """Return each change as one finding. Without a profile nothing counts as measured."""
+        return tuple(_finding(change, measured=profile is not None) for change in self.changes)
+
+
+def compare_graphs(
+    old: GraphSignature,
+    new: GraphSignature,
+    profile: DriverProfile | None,
+    *,
+    one_capture: bool = False,
+    by_value: bool = False,
+) -> GraphChanges:
+    """Compare two graphs that correspond.
+
+    Parameters
+    ----------
+    old, new
+        The graphs, as recorded.
+    profile
+        What is known of the driver, or None.
+    one_capture
+        Whether both were read by one process in one moment, so that equal handles are one function.
+    by_value
+        Whether every recorded field counts, handles and addresses included; else the two may come from different
+        processes, and handles count only by which of them are the same.
+    """
+    return _Comparison(old, new, profile, one_capture=one_capture, by_value=by_value).changes()
+
+
+class _Comparison:
+    def __init__(
+        self,
+        old: GraphSignature,
+        new: GraphSignature,
+        profile: DriverProfile | None,
+        *,
+        one_capture: bool,
+        by_value: bool,
+    ) -> None:
+        self._profile = profile
+        self._old, self._new = (old, new) if by_value else (portable_form(old), portable_form(new))
+        self._aligner = Aligner(by_value=by_value)
+        self._evidence_of: dict[tuple[int, int], Counter[tuple[str, int, int]]] = {}
+        self._changes_of: dict[tuple[int, int], list[Change]] = {}
+        correspondence = None if by_value else Correspondence(self._evidence(self._old, self._new))
+        self._comparer = NodeComparer(profile, correspondence)
+        self._proven = frozenset(_proven(old, new, self._old, self._new)) if one_capture else frozenset()
+
+    def changes(self) -> GraphChanges:
+        aligned = self._aligner.align(self._old, self._new)
+        changes = _code_unknown_as_one(self._changes(self._old, self._new))
+        if not aligned.alignment.exact:
+            changes.append(_of_graph("node.alignment"))
+        return GraphChanges(aligned, self._with_moves_judged(changes))
+
+    def _evidence(self, old: GraphSignature, new: GraphSignature) -> Counter[tuple[str, int, int]]:
+        """Count, over all nodes that correspond, which number of the old graph stands where one of the new does."""
+        known = self._evidence_of.get((id(old), id(new)))
+        if known is not None:
+            return known
+        evidence: Counter[tuple[str, int, int]] = Counter()
+        aligned = self._aligner.align(old, new)
+        for (old_number, new_number), times in aligned.distinct.items():
+            before, after = self._aligner.node(old_number), self._aligner.node(new_number)
+            numbers = {path: number for path, _, number in identities(before)}
+            # Kernels of different names are different functions, whatever their numbers.
+            renamed = isinstance(before, KernelNodeSignature) and before.name != getattr(after, "name", None)
+            for path, kind, number in identities(after):
+                if path in numbers and not (renamed and kind == "function"):
+                    evidence[kind, numbers[path], number] += times
+            for _, old_body, new_body in body_pairs(before, after):
+                for item, inner_times in self._evidence(old_body, new_body).items():
+                    evidence[item] += times * inner_times
+        self._evidence_of[id(old), id(new)] = evidence
+        return evidence
+
+    def _changes(self, old: GraphSignature, new: GraphSignature) -> list[Change]:
+        """Return what differs between two graphs, paths from these graphs on, in the order of the new one."""
+        known = self._changes_of.get((id(old), id(new)))
+        if known is not None:
+            return known
+        aligned = self._aligner.align(old, new)
+        found = _Collected()
+        of_pair = {pair: self._of_pair(*pair) for pair in aligned.distinct}
+        wanted = frozenset(pair for pair, changes in of_pair.items() if changes)
+        if wanted:
+            for old_index, new_index, pair in aligned.places(wanted):
+                for change in of_pair[pair]:
+                    found.add(change, Place(new_index, old_index, new_index))
+        for edge in edge_changes(old, new, aligned.alignment):
+            found.add_edge(edge, subject_of(new.nodes[edge.new_index]))
+        for old_start, old_end, new_start, new_end in aligned.alignment.gaps(len(old.nodes), len(new.nodes)):
+            for index in range(old_start, old_end):
+                found.add_node("node.removed", old.nodes[index], Place(new_start, index, None))
+            for index in range(new_start, new_end):
+                found.add_node("node.added", new.nodes[index], Place(index, None, index))
+        changes = self._changes_of[id(old), id(new)] = found.changes()
+        return changes
+
+    def _of_pair(self, old_number: int, new_number: int) -> list[Change]:
+        """Return what differs between two nodes, and between the graphs inside them; paths from the nodes on."""
+        before, after = self._aligner.node(old_number), self._aligner.node(new_number)
+        subject = subject_of(after)
+        changes = [
+            Change(difference, subject, [], [difference.field], 1)
+            for difference in self._comparer.differences(before, after)
+        ]
+        function = self._comparer.unproven_function(before, after)
+        if function is not None and function not in self._proven:
+            # The function's numbers keep functions of one name apart until all are counted.
+            rule = RULES[_CODE_UNKNOWN]
+            difference = Difference(rule.id, _CODE, rule.verdict, rule.evidence, *function)
+            changes.append(Change(difference, subject, [], [_CODE], 1))
+        for at, old_body, new_body in body_pairs(before, after):
+            for inner in self._changes(old_body, new_body):
+                paths = [at + path for path in inner.paths]
+                difference = inner.difference._replace(field=paths[0])
+                changes.append(inner._replace(difference=difference, places=[], paths=paths))
+        return changes
+
+    def _with_moves_judged(self, changes: list[Change]) -> list[Change]:
+        """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by likeness."""
+        old, new = self._old, self._new
+        moved = [change for change in changes if change.difference.rule in _MOVES]
+        if not moved or len(old.nodes) != len(new.nodes) or len(old.nodes) > _PREDICTED_NODES:
+            return changes
+        here = GraphSignature(nodes=tuple(map(self._comparer.translated, new.nodes)), dependencies=new.dependencies)
+        prediction = predict_update(old, here, self._profile)
+        if prediction.result is not UpdateResult.SUCCESS:
+            return changes
+        verdict = Verdict.worst((prediction.verdict, Verdict.UPDATABLE))
+        return [
+            change._replace(difference=change.difference._replace(verdict=verdict)) if change in moved else change
+            for change in changes
+        ]
+
+
+class _Collected:
+    """Collects changes; equal ones become one with all its places."""
+
+    def __init__(self) -> None:
+        self._changes: dict[Hashable, Change] = {}
+
+    def add(self, change: Change, place: Place) -> None:
+        """Add a difference of two nodes that correspond, at one place."""
+        node = f"nodes[{place.at}]"
+        difference = change.difference
+        # What is not known on both sides has one cause, whichever kernels it is about.
+        about = None if difference.old == difference.new and difference.rule != _CODE_UNKNOWN else change.subject
+        self._add((difference, about), change, place, [node + path for path in change.paths])
+
+    def add_node(self, rule_id: str, node: NodeSignature, place: Place) -> None:
+        """Add a node without counterpart."""
+        rule, subject = RULES[rule_id], subject_of(node)
+        values = (subject, None) if place.new is None else (None, subject)
+        difference = Difference(rule.id, "", rule.verdict, rule.evidence, *values)
+        index = place.old if place.new is None else place.new
+        self._add((difference, subject), Change(difference, subject, [], [], 1), place, [f"nodes[{index}]"])
+
+    def add_edge(self, edge: EdgeChange, subject: str) -> None:
+        """Add a difference among the dependencies of two nodes that correspond."""
+        rule = RULES[edge.rule]
+        difference = Difference(rule.id, edge.field, rule.verdict, rule.evidence, edge.old, edge.new)
+        # Indices differ from layer to layer where distances do not.
+        key = edge.rule, edge.field, edge.distance, subject
+        place = Place(edge.new_index, edge.old_index, edge.new_index)
+        path = f"dependencies[{edge.new_index}]{edge.field}"
+        self._add(key, Change(difference, subject, [], [], 1), place, [path])
+
+    def _add(self, key: Hashable, change: Change, place: Place, paths: list[str]) -> None:
+        known = self._changes.get(key)
+        if known is None:
+            self._changes[key] = change._replace(places=[place], paths=paths[: 1 + MAX_ALSO])
+            return
+        known.places.append(place)
+        known.paths.extend(paths[: 1 + MAX_ALSO - len(known.paths)])
+        subject = known.subject if known.subject == change.subject else None
+        self._changes[key] = known._replace(number=known.number + change.number, subject=subject)
+
+    def changes(self) -> list[Change]:
+        """Return the changes by their first place."""
+        return sorted(self._changes.values(), key=lambda change: change.places[0].at)
+
+
+def _proven(
+    old: GraphSignature, new: GraphSignature, old_portable: GraphSignature, new_portable: GraphSignature
+) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of function numbers that stand for one handle: in one capture, one function."""
+    handles = {handles: number for number, handles in _handles(old, old_portable)}
+    for number, pair in _handles(new, new_portable):
+        if pair in handles:
+            yield handles[pair], number
+
+
+def _handles(graph: GraphSignature, portable: GraphSignature) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield function number and handles of every kernel, children's included."""
+    for node, numbered in {id(a): (a, b) for a, b in zip(graph.nodes, portable.nodes, strict=True)}.values():
+        if isinstance(node, KernelNodeSignature) and isinstance(numbered, KernelNodeSignature):
+            if numbered.func:
+                yield numbered.func, (node.kern, node.func)
+        else:
+            for _, body, numbered_body in body_pairs(node, numbered):
+                yield from _handles(body, numbered_body)
+
+
+def _code_unknown_as_one(changes: list[Change]) -> list[Change]:
+    """Say once how many functions there are whose machine code is not known, and not for each."""
+    unknown = [change for change in changes if change.difference.rule == _CODE_UNKNOWN]
+    if not unknown:
+        return changes
+    functions = {(change.subject, *change.difference[-2:]): change for change in reversed(unknown)}
+    first = unknown[0]
+    one = Change(
+        first.difference._replace(field=_CODE, old=None, new=None),
+        first.subject if len(functions) == 1 else None,
+        [],
+        [change.paths[0] for change in reversed(functions.values())][: 1 + MAX_ALSO],
+        len(functions),
+    )
+    return [change for change in changes if change not in unknown] + [one]
+
+
+def _of_graph(rule_id: str) -> Change:
+    rule = RULES[rule_id]
+    return Change(Difference(rule.id, "", rule.verdict, rule.evidence, None, None), None, [], ["nodes"], 1)
+
+
+def _finding(change: Change, *, measured: bool) -> Finding:
+    difference, rule = change.difference, RULES[change.difference.rule]
+    evidence = difference.evidence
+    if evidence == "measured" and not measured:
+        evidence = "documented" if rule.documented else "assumed"
+    return Finding(
+        rule=rule.id,
+        path=change.paths[0],
+        verdict=difference.verdict,
+        evidence=evidence,
+        old=difference.old,
+        new=difference.new,
+        subject=change.subject,
+        count=change.number,
+        also=tuple(change.paths[1:]),
+    )

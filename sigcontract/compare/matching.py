@@ -1,0 +1,88 @@
+"""Which graph of one dump corresponds to which of another: by label, then by digest, then by likeness."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sigcontract.compare.sequences import likeness
+from sigcontract.errors import NotComparableError
+from sigcontract.model.dump import LabeledGraph, SignatureDump
+from sigcontract.wire.canonical import portable_digest
+
+__all__ = ["GraphPair", "match_graphs"]
+
+#: Graphs are compared for likeness each with each; beyond this many pairs only label and digest decide.
+_LIKENESS_PAIRS = 10_000
+#: Share of nodes, of the larger graph, that two graphs of different labels must have in common to correspond.
+_LIKENESS_NEEDED = 0.5
+
+
+class GraphPair(NamedTuple):
+    """Two graphs that correspond, or one that has no counterpart."""
+
+    old: LabeledGraph | None
+    new: LabeledGraph | None
+
+
+def match_graphs(old: SignatureDump, new: SignatureDump) -> list[GraphPair]:
+    """Return every graph of both dumps once: those of ``new`` in its order, then those that only ``old`` has.
+
+    Raises
+    ------
+    NotComparableError
+        A label stands for two graphs of one dump.
+    """
+    by_label = _by_label(old, "old")
+    _by_label(new, "new")
+    partner: dict[str, LabeledGraph] = {e.label: by_label.pop(e.label) for e in new.graphs if e.label in by_label}
+    left = [entry for entry in new.graphs if entry.label not in partner]
+    if left and by_label:
+        _match_digests(by_label, left, partner)
+        left = [entry for entry in left if entry.label not in partner]
+    if left and by_label and len(left) * len(by_label) <= _LIKENESS_PAIRS:
+        _match_likeness(by_label, left, partner)
+    return [
+        *(GraphPair(partner.get(entry.label), entry) for entry in new.graphs),
+        *(GraphPair(entry, None) for entry in old.graphs if entry.label in by_label),
+    ]
+
+
+def _by_label(dump: SignatureDump, which: str) -> dict[str, LabeledGraph]:
+    by_label = {entry.label: entry for entry in dump.graphs}
+    if len(by_label) < len(dump.graphs):
+        label, times = Counter(entry.label for entry in dump.graphs).most_common(1)[0]
+        msg = f"the {which} dump has {times} graphs labelled {label!r}; give each graph a label of its own"
+        raise NotComparableError(msg, code="label_repeated")
+    return by_label
+
+
+def _match_digests(
+    left_old: dict[str, LabeledGraph], left_new: Sequence[LabeledGraph], partner: dict[str, LabeledGraph]
+) -> None:
+    """Pair graphs of one portable digest, in order; moves what it pairs from ``left_old`` into ``partner``."""
+    by_digest: dict[str, list[str]] = {}
+    for label, entry in left_old.items():
+        by_digest.setdefault(portable_digest(entry.graph), []).append(label)
+    for entry in left_new:
+        labels = by_digest.get(portable_digest(entry.graph))
+        if labels:
+            partner[entry.label] = left_old.pop(labels.pop(0))
+
+
+def _match_likeness(
+    left_old: dict[str, LabeledGraph], left_new: Sequence[LabeledGraph], partner: dict[str, LabeledGraph]
+) -> None:
+    """Pair the graphs that have most nodes of one kind and name in common, the most alike first."""
+    old_counts = {label: Counter(map(likeness, entry.graph.nodes)) for label, entry in left_old.items()}
+    scores: list[tuple[float, int, str]] = []
+    for place, entry in enumerate(left_new):
+        new_count = Counter(map(likeness, entry.graph.nodes))
+        for label, old_count in old_counts.items():
+            larger = max(new_count.total(), old_count.total())
+            share = (new_count & old_count).total() / larger if larger else 0.0
+            if share >= _LIKENESS_NEEDED:
+                scores.append((-share, place, label))
+    for _, place, label in sorted(scores):
+        new_label = left_new[place].label
+        if new_label not in partner and label in left_old:
+            partner[new_label] = left_old.pop(label)

@@ -1,0 +1,214 @@
+"""Every difference between two nodes that correspond in two runs, each with what an update would make of it.
+
+Which fields differ is read from the records themselves, so that a field added to a record cannot be forgotten here;
+what a difference means is asked of `NodeJudge`, and where that has no answer, of the rules' table.
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from sigcontract.compare.differences import NodeJudge
+from sigcontract.compare.effects import Difference
+from sigcontract.compare.fields import field_differences
+from sigcontract.compare.pairing import NodeRefusal, subject_of
+from sigcontract.compare.policies import is_durable
+from sigcontract.compare.rules import RULES
+from sigcontract.compare.sequences import Correspondence, identities, renumbered
+from sigcontract.model.findings import Verdict
+from sigcontract.model.function import FunctionFacts
+from sigcontract.model.graph import NodeSignature
+from sigcontract.model.nodes import BatchMemOpNode, KernelNodeSignature
+from sigcontract.model.profile import DriverProfile
+from sigcontract.model.record import MAX_EXACT_INT
+
+__all__ = ["NodeComparer"]
+
+#: Function numbers that stand for two functions, when it is asked what a change of function means.
+_ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
+#: Which function a node runs is compared as one thing.
+_FUNCTION = (".name", ".kern", ".func", ".function")
+_UNKNOWN, _KNOWN = "unknown", "known"
+
+
+class NodeComparer:
+    """Compares nodes that correspond.
+
+    Parameters
+    ----------
+    profile
+        What is known of the driver, or None.
+    correspondence
+        Which function, context or event of the new graph is which of the old one. None: both graphs have the numbers
+        of one process, and they are compared as they are.
+    """
+
+    def __init__(self, profile: DriverProfile | None, correspondence: Correspondence | None) -> None:
+        self._judge = NodeJudge(profile, 0)
+        self._correspondence = correspondence
+
+    def translated(self, node: NodeSignature) -> NodeSignature:
+        """Return a node of the new graph with the old graph's numbers for functions, contexts and events."""
+        if self._correspondence is None:
+            return node
+        translated: NodeSignature = renumbered(node, self._correspondence.translate)
+        return translated
+
+    def differences(self, old: NodeSignature, new: NodeSignature) -> tuple[Difference, ...]:
+        """Return the differences of two nodes, those of the graphs inside them left out."""
+        if type(old) is not type(new) or old.node_type != new.node_type:
+            return (_by_rule("node.type", "", subject_of(old), subject_of(new)),)
+        here = self.translated(new)
+        contradictions = self._contradictions(old, new)
+        found: dict[str, Difference] = {}
+        if isinstance(old, KernelNodeSignature) and isinstance(here, KernelNodeSignature):
+            difference = self._function(old, here, contradictions.get(".func"))
+            if difference is not None:
+                found[difference.field] = difference
+        self._judge_into(found, old, here)
+        for difference in field_differences(old, here):
+            if not difference.field.startswith((*_FUNCTION, *found)):
+                found[difference.field] = _by_table(difference)
+        return tuple(_as_correspondence(found[path], contradictions.get(path)) for path in found)
+
+    def unproven_function(self, old: NodeSignature, new: NodeSignature) -> tuple[int, int] | None:
+        """Return both function numbers where all that is known of two kernels' functions is equal, and the code is not.
+
+        None where something differs, or where equal code proves that nothing does.
+        """
+        here = self.translated(new)
+        if not (isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature)):
+            return None
+        if not isinstance(here, KernelNodeSignature) or (_code(old) is not None and _code(here) is not None):
+            return None
+        if self._function(old, here, self._contradictions(old, new).get(".func")) is not None:
+            return None
+        return old.func or old.kern, new.func or new.kern
+
+    def _judge_into(self, found: dict[str, Difference], old: NodeSignature, new: NodeSignature) -> None:
+        """Add what the rules of an update say of the pair, but for its function, which is compared otherwise."""
+        refusal = self._judge.refusal(old, new)
+        if isinstance(refusal, NodeRefusal):
+            rule = RULES[refusal.rule]
+            found[refusal.field] = _by_rule(rule.id, refusal.field, refusal.old, refusal.new)
+            # The driver stops at the first reason; what else the same rule judges is another.
+            for difference in field_differences(old, new):
+                if difference.rule == rule.id:
+                    found.setdefault(difference.field, difference)
+        else:
+            for doubt in refusal:
+                found[doubt.field] = _by_rule(doubt.rule, doubt.field, doubt.old, doubt.new)
+        batches = [node for node in (old, new) if isinstance(node, BatchMemOpNode)]
+        if len({len(batch.operations) for batch in batches}) > 1:
+            return  # there are no pairs of operations to judge
+        for difference in self._judge.differences(old, new, old):
+            if difference.field not in (".func", *found):
+                found[difference.field] = difference
+
+    def _function(
+        self, old: KernelNodeSignature, new: KernelNodeSignature, contradiction: tuple[str, str] | None
+    ) -> Difference | None:
+        """Return in what the function differs, as one difference: a rebuilt function differs in many facts at once."""
+        change = _function_change(old, new, contradiction)
+        if change is None or change.verdict is Verdict.UNDETERMINED:
+            return change
+        one, another = replace(old, kern=0, func=_ONE), replace(new, kern=0, func=_ANOTHER)
+        for difference in self._judge.differences(one, another, one):
+            if difference.field == ".func" and difference.rule != "kernel.function":
+                return change._replace(rule=difference.rule, verdict=difference.verdict, evidence=difference.evidence)
+        return change
+
+    def _contradictions(self, old: NodeSignature, new: NodeSignature) -> dict[str, tuple[str, str]]:
+        """Return, by path, the identities of the two nodes that contradict what most nodes say, in words."""
+        correspondence = self._correspondence
+        if correspondence is None:
+            return {}
+        numbers = {path: (kind, number) for path, kind, number in identities(old)}
+        contradictions = {}
+        for path, kind, number in identities(new):
+            known = numbers.get(path)
+            if known is None or correspondence.translate(kind, number) == known[1]:
+                continue
+            if correspondence.split(kind, known[1], number):
+                texts = f"one {kind}", f"two {kind}s"
+            elif correspondence.merged(kind, known[1], number):
+                texts = f"two {kind}s", f"one {kind}"
+            else:
+                texts = f"{kind} {known[1]}", f"{kind} {correspondence.translate(kind, number)}"
+            contradictions[path] = texts
+        return contradictions
+
+
+def _function_change(  # noqa: PLR0911  each kind of evidence, the strongest first
+    old: KernelNodeSignature, new: KernelNodeSignature, contradiction: tuple[str, str] | None
+) -> Difference | None:
+    if old.name != new.name:
+        rule = "kernel.function" if is_durable(old.name) or is_durable(new.name) else "function.name-not-durable"
+        return _by_rule(rule, ".name", old.name, new.name)
+    if contradiction is not None:
+        rule = {"one": "function.split", "two": "function.merge"}.get(contradiction[0].split()[0], "portable.function")
+        return _by_rule(rule, ".func", *contradiction)
+    for field in ("func", "kern"):
+        before, after = getattr(old, field), getattr(new, field)
+        if before != after:
+            if not (old.func or old.kern) or not (new.func or new.kern):
+                texts = (_KNOWN if before else _UNKNOWN), (_KNOWN if after else _UNKNOWN)
+                return _by_rule("kernel.function-unknown", f".{field}", *texts)
+            return _by_rule("kernel.function", f".{field}", f"{before:#x}", f"{after:#x}")
+    if old.function is None or new.function is None:
+        if old.function is new.function:
+            return None
+        texts = (_UNKNOWN if facts is None else _KNOWN for facts in (old.function, new.function))
+        return _by_rule("function.facts-unknown", ".function", *texts)
+    return _fact_change(old.function, new.function)
+
+
+def _fact_change(old: FunctionFacts, new: FunctionFacts) -> Difference | None:
+    found = list(field_differences(old, new, ".function"))
+    known = [difference for difference in found if None not in (difference.old, difference.new)]
+    if not known:
+        # Whether the machine code is known is asked for the whole graph at once.
+        unknown = [difference for difference in found if difference.rule != "function.code-unknown"]
+        return _as_one("function.facts-unknown", unknown)
+    rules = {difference.rule for difference in known}
+    if "function.facts" in rules:
+        return _as_one("function.facts", known)
+    rule = "function.code" if "function.code" in rules else "function.settings"
+    return _as_one(rule, [difference for difference in known if difference.rule == rule])
+
+
+def _as_one(rule_id: str, differences: Sequence[Difference]) -> Difference | None:
+    if len(differences) <= 1:
+        return next((_by_rule(rule_id, d.field, d.old, d.new) for d in differences), None)
+    names = [difference.field.removeprefix(".function.") for difference in differences]
+    old = ", ".join(f"{name} {difference.old}" for name, difference in zip(names, differences, strict=True))
+    new = ", ".join(f"{name} {difference.new}" for name, difference in zip(names, differences, strict=True))
+    return _by_rule(rule_id, ".function", old, new)
+
+
+def _as_correspondence(difference: Difference, texts: tuple[str, str] | None) -> Difference:
+    """Put words for numbers of one process: they mean nothing to a reader, how they contradict each other does."""
+    return difference if texts is None else difference._replace(old=texts[0], new=texts[1])
+
+
+def _by_table(difference: Difference) -> Difference:
+    """Return what the table says of a field that no rule of an update asked about."""
+    if difference.rule == "kernel.context" and "0x0" in (_hex(difference.old), _hex(difference.new)):
+        return _by_rule("kernel.context-unknown", difference.field, _hex(difference.old), _hex(difference.new))
+    if difference.field.startswith(".attributes[") and difference.rule != "kernel.attribute-unknown":
+        # Each attribute was judged together with all that decides its effect, and nothing was found.
+        return difference._replace(verdict=Verdict.HARMLESS)
+    return difference
+
+
+def _by_rule(rule_id: str, path: str, old: int | str | None, new: int | str | None) -> Difference:
+    rule = RULES[rule_id]
+    return Difference(rule.id, path, rule.verdict, rule.evidence, old, new)
+
+
+def _hex(value: int | str | None) -> str:
+    return f"{value:#x}" if isinstance(value, int) else str(value)
+
+
+def _code(node: KernelNodeSignature) -> str | None:
+    return None if node.function is None else node.function.code_sha256

@@ -1,0 +1,216 @@
+"""Graphs as sequences of small integers, and the numbers of two processes matched with each other.
+
+Works on portable forms (`sigcontract.wire.portable`): there, functions, contexts, events, allocations and devices
+are numbered by their first appearance. One inserted node shifts those numbers, so nodes are aligned without them,
+and only then is it asked which number of one graph is which of the other.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sigcontract.compare.alignment import Alignment, align_by_levels
+from sigcontract.model.attributes import LaunchCompletionEvent, ProgrammaticEvent
+from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
+from sigcontract.model.nodes import (
+    BatchMemOpNode,
+    EventRecordNode,
+    EventWaitNode,
+    KernelNodeSignature,
+    MemAccess,
+    MemAllocNode,
+    MemFreeNode,
+    PointerFacts,
+)
+
+__all__ = ["AlignedGraphs", "Aligner", "Correspondence", "likeness"]
+
+#: Fields whose number says only which others are the same, by record; what kind of thing the number stands for.
+_IDENTITIES: Mapping[type, tuple[tuple[str, str], ...]] = {
+    KernelNodeSignature: (("func", "function"), ("context", "context")),
+    BatchMemOpNode: (("context", "context"),),
+    PointerFacts: (("context", "context"), ("device_ordinal", "device")),
+    EventWaitNode: (("event", "event"),),
+    EventRecordNode: (("event", "event"),),
+    ProgrammaticEvent: (("event", "event"),),
+    LaunchCompletionEvent: (("event", "event"),),
+    MemAllocNode: (("address", "allocation"), ("location_id", "device")),
+    MemAccess: (("location_id", "device"),),
+    MemFreeNode: (("address", "allocation"),),
+}
+
+
+def likeness(node: NodeSignature) -> tuple[int, str]:
+    """Return what a node keeps when it changes: its CUgraphNodeType, and a kernel's name."""
+    return node.node_type, node.name if isinstance(node, KernelNodeSignature) else ""
+
+
+def identities(record: Any, path: str = "") -> Iterator[tuple[str, str, int]]:
+    """Yield path, kind and number of every identity in a node, children's not included."""
+    if isinstance(record, tuple):
+        for index, item in enumerate(record):
+            if isinstance(item, Struct):
+                yield from identities(item, f"{path}[{index}]")
+    elif isinstance(record, Struct) and not isinstance(record, GraphSignature):
+        own = dict(_IDENTITIES.get(type(record), ()))
+        for field in record.__struct_fields__:
+            value = getattr(record, field)
+            if field in own:
+                if value:
+                    yield f"{path}.{field}", own[field], value
+            elif isinstance(value, Struct | tuple):
+                yield from identities(value, f"{path}.{field}")
+
+
+def renumbered(record: Any, number: Callable[[str, int], int]) -> Any:
+    """Return a record with every identity replaced by what ``number`` gives for its kind and number."""
+    if isinstance(record, tuple):
+        items = tuple(renumbered(item, number) for item in record)
+        return record if items == record else items
+    if not isinstance(record, Struct) or isinstance(record, GraphSignature):
+        return record
+    changed = {}
+    own = dict(_IDENTITIES.get(type(record), ()))
+    for field in record.__struct_fields__:
+        value = getattr(record, field)
+        new = number(own[field], value) if value and field in own else renumbered(value, number)
+        if new != value:
+            changed[field] = new
+    return replace(record, **changed) if changed else record
+
+
+class AlignedGraphs(NamedTuple):
+    """Two graphs, which of their nodes correspond, and how often each distinct pair of nodes does.
+
+    ``distinct`` counts pairs of node numbers (`Aligner.node`): 24 equal layers that changed alike are the few pairs
+    of one layer, 24 times each.
+    """
+
+    old: GraphSignature
+    new: GraphSignature
+    old_numbers: list[int]
+    new_numbers: list[int]
+    alignment: Alignment
+    distinct: Counter[tuple[int, int]]
+
+    def places(self, wanted: frozenset[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        """Yield old index, new index and node numbers of every pair that is among the wanted ones."""
+        for start, new_start, length in self.alignment.matches:
+            olds, news = self.old_numbers[start : start + length], self.new_numbers[new_start : new_start + length]
+            for offset, pair in enumerate(zip(olds, news, strict=True)):
+                if pair in wanted:
+                    yield start + offset, new_start + offset, pair
+
+
+class Aligner:
+    """Numbers nodes so that equal ones have equal numbers, and aligns graphs by them.
+
+    Parameters
+    ----------
+    by_value
+        Whether nodes align by every recorded field, handles and addresses included; else by what is the same in
+        another process.
+    """
+
+    def __init__(self, *, by_value: bool) -> None:
+        self._by_value = by_value
+        self._nodes: list[NodeSignature] = []
+        self._keys: list[int] = []
+        self._likenesses: list[int] = []
+        self._number_of: dict[NodeSignature, int] = {}
+        self._key_of: dict[Any, int] = {}
+        self._likeness_of: dict[Any, int] = {}
+        self._numbers_of_graph: dict[int, tuple[GraphSignature, list[int]]] = {}
+        self._aligned: dict[tuple[int, int], AlignedGraphs] = {}
+
+    def node(self, number: int) -> NodeSignature:
+        """Return the node of that number."""
+        return self._nodes[number]
+
+    def align(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
+        """Return the alignment of two graphs; asked for again, the same object."""
+        known = self._aligned.get((id(old), id(new)))
+        if known is not None:
+            return known
+        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
+        keys, likenesses = self._keys, self._likenesses
+        alignment = align_by_levels(
+            [
+                ([keys[n] for n in old_numbers], [keys[n] for n in new_numbers]),
+                ([likenesses[n] for n in old_numbers], [likenesses[n] for n in new_numbers]),
+            ]
+        )
+        distinct: Counter[tuple[int, int]] = Counter()
+        for start, new_start, length in alignment.matches:
+            pairs = zip(old_numbers[start : start + length], new_numbers[new_start : new_start + length], strict=True)
+            distinct.update(pairs)
+        aligned = AlignedGraphs(old, new, old_numbers, new_numbers, alignment, distinct)
+        self._aligned[id(old), id(new)] = aligned
+        return aligned
+
+    def numbers(self, graph: GraphSignature) -> list[int]:
+        """Return the number of each node of a graph."""
+        known = self._numbers_of_graph.get(id(graph))
+        if known is None:
+            # Nodes that are one object, as decoding makes equal ones, are looked at once.
+            ids = list(map(id, graph.nodes))
+            objects = dict(zip(ids, graph.nodes, strict=True))
+            number = {identity: self._number(node) for identity, node in objects.items()}
+            # The graph is kept with its numbers: its id must not be given to another one.
+            known = self._numbers_of_graph[id(graph)] = graph, list(map(number.__getitem__, ids))
+        return known[1]
+
+    def _number(self, node: NodeSignature) -> int:
+        known = self._number_of.get(node)
+        if known is not None:
+            return known
+        key = self._key(node)  # numbers the nodes of graphs inside first
+        number = self._number_of[node] = len(self._nodes)
+        self._nodes.append(node)
+        self._keys.append(number if self._by_value else self._key_of.setdefault(key, len(self._key_of)))
+        self._likenesses.append(self._likeness_of.setdefault(likeness(node), len(self._likeness_of)))
+        return number
+
+    def _key(self, node: NodeSignature) -> Any:
+        """Return what is the same for nodes that may correspond: which numbers they have is not part of it."""
+        if isinstance(node, ChildGraphNode):
+            return ChildGraphNode, self._graph_key(node.graph)
+        if isinstance(node, ConditionalNode):
+            return ConditionalNode, node.kind, node.bodies and tuple(b and self._graph_key(b) for b in node.bodies)
+        return renumbered(node, lambda _, number: min(number, 1))
+
+    def _graph_key(self, graph: GraphSignature) -> Any:
+        return tuple(map(self._keys.__getitem__, self.numbers(graph))), graph.dependencies
+
+
+class Correspondence:
+    """Which number of one graph is which of the other, taken from the nodes that correspond.
+
+    Where numbers contradict each other (one function in the old graph, two in the new one), the pair that most nodes
+    show is taken for true, and `conflict` tells the nodes that contradict it.
+    """
+
+    def __init__(self, evidence: Counter[tuple[str, int, int]]) -> None:
+        self._old_of: dict[tuple[str, int], int] = {}
+        self._new_of: dict[tuple[str, int], int] = {}
+        for kind, old, new in sorted(evidence, key=lambda item: (-evidence[item], item)):
+            if (kind, old) not in self._new_of and (kind, new) not in self._old_of:
+                self._new_of[kind, old] = new
+                self._old_of[kind, new] = old
+        self._fresh = 1 + max((old for _, old, _ in evidence), default=0)
+
+    def translate(self, kind: str, new: int) -> int:
+        """Return the old graph's number for one of the new graph; for one without counterpart, a number of its own."""
+        old = self._old_of.get((kind, new))
+        return self._fresh + new if old is None else old
+
+    def split(self, kind: str, old: int, new: int) -> bool:
+        """Say whether the new number has no counterpart, so that the old one has become two."""
+        return (kind, new) not in self._old_of and (kind, old) in self._new_of
+
+    def merged(self, kind: str, old: int, new: int) -> bool:
+        """Say whether the old number has no counterpart, so that it and another have become one."""
+        return (kind, old) not in self._new_of and (kind, new) in self._old_of
