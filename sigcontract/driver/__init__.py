@@ -1,1 +1,18 @@
-"""The only room that imports cuda.* or cupti."""
+"""Live graphs: reading them, observing their launches, measuring the driver.
+
+The only room that imports cuda.* or cupti. Importing this imports neither: the bindings are loaded by the first call that needs a driver.
+"""
+
+from sigcontract.driver.doctor import measure_profile
+from sigcontract.driver.environment import environment
+from sigcontract.driver.profile import PROFILES, read_profile, shipped_profile
+from sigcontract.driver.reader import read_graph
+
+__all__ = [
+    "PROFILES",
+    "environment",
+    "measure_profile",
+    "read_graph",
+    "read_profile",
+    "shipped_profile",
+]

@@ -320,6 +320,14 @@ class BuildApi(DriverApi, Protocol):
         """cuEventDestroy."""
         ...
 
+    def event_record(self, event: int, stream: int) -> None:
+        """cuEventRecord."""
+        ...
+
+    def stream_wait_event(self, stream: int, event: int) -> None:
+        """cuStreamWaitEvent."""
+        ...
+
     def begin_capture(self, stream: int) -> None:
         """cuStreamBeginCapture, thread-local mode."""
         ...

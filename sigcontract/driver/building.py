@@ -82,6 +82,14 @@ class BuildCalls:
         """cuEventDestroy."""
         self.library.call("cuEventDestroy", event)
 
+    def event_record(self, event: int, stream: int) -> None:
+        """cuEventRecord."""
+        self.library.call("cuEventRecord", event, stream)
+
+    def stream_wait_event(self, stream: int, event: int) -> None:
+        """cuStreamWaitEvent."""
+        self.library.call("cuStreamWaitEvent", stream, event, 0)
+
     def begin_capture(self, stream: int) -> None:
         """cuStreamBeginCapture, thread-local mode."""
         self.library.call("cuStreamBeginCapture", stream, _CAPTURE_MODE_THREAD_LOCAL)

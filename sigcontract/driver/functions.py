@@ -88,6 +88,8 @@ FUNCTIONS: dict[str, Entry] = {
     "cuStreamEndCapture": Entry(10000, "pp"),
     "cuEventCreate": Entry(2000, "pu"),
     "cuEventDestroy": Entry(4000, "p"),
+    "cuEventRecord": Entry(2000, "pp"),
+    "cuStreamWaitEvent": Entry(3020, "ppu"),
     "cuLaunchKernelEx": Entry(11060, "pppp"),
     "cuGraphCreate": Entry(10000, "pu"),
     "cuGraphDestroy": Entry(10000, "p"),

@@ -32,6 +32,7 @@ from ctypes import (
     memmove,
     string_at,
 )
+from dataclasses import dataclass, field
 from typing import Any
 
 from sigcontract.driver.bindings import CudaDriver
@@ -51,6 +52,7 @@ from sigcontract.driver.layouts import (
     StreamBatchMemOpParams,
     UpdateResultInfo,
 )
+from sigcontract.driver.probe_kernels import REPORT_BYTES
 from tests.driver.build import BUILD_FUNCTIONS
 from tests.driver.fake_state import KERNEL, FakeEdge, FakeExec, FakeFunction, FakeGraph, FakeLaunch, FakeNode
 from tests.driver.fake_update import answer, carry
@@ -189,8 +191,12 @@ class FakeDriver:
         self.events: set[int] = set()
         self.retained = 0
         #: What a kernel of that name does when it runs.
-        self.behaviours: dict[str, Callable[[FakeLaunch], None]] = {}
-        self._captures: dict[int, tuple[FakeGraph, FakeNode | None]] = {}
+        self.behaviours: dict[str, Callable[[FakeLaunch], None]] = {
+            "sigcontract_probe_1": _report,
+            "sigcontract_probe_2": _report,
+        }
+        self._captures: dict[int, _Capture] = {}
+        self._event_edges: dict[int, tuple[FakeGraph, FakeEdge]] = {}
         self._kernel_numbers: dict[tuple[bytes, bytes], int] = {}
         self._next = 0x7F00_0000_0000
         self._faults: list[tuple[str | None, int, int]] = []
@@ -552,13 +558,14 @@ class FakeDriver:
 
     @_entry("cuStreamBeginCapture")
     def _begin_capture(self, stream: int, _mode: int) -> None:
-        self._captures[stream] = (FakeGraph(self._handle()), None)
+        self._captures[stream] = _Capture(FakeGraph(self._handle()))
 
     @_entry("cuStreamEndCapture")
     def _end_capture(self, stream: int, out: int) -> None:
         if stream not in self._captures:
             raise _Refused(INVALID_VALUE)
-        graph, _last = self._captures.pop(stream)
+        graph = self._captures[stream].graph
+        self._captures = {one: capture for one, capture in self._captures.items() if capture.graph is not graph}
         self.graphs[graph.handle] = graph
         _put(c_void_p, out, graph.handle)
 
@@ -568,6 +575,8 @@ class FakeDriver:
         asked = LaunchConfig.from_address(config)
         carried = (LaunchAttribute * asked.numAttrs).from_address(asked.attrs) if asked.numAttrs else ()
         attributes = {one.id: bytes(one.value) for one in carried}
+        if any(not self._takes(attribute_id) for attribute_id in attributes):
+            raise _Refused(INVALID_VALUE)
         grid = (asked.gridDimX, asked.gridDimY, asked.gridDimZ)
         block = (asked.blockDimX, asked.blockDimY, asked.blockDimZ)
         node = self._kernel_node(func, grid, block, asked.sharedMemBytes, parameters)
@@ -576,13 +585,35 @@ class FakeDriver:
             node.runs_function, node.runs_cluster = node.function, node.cluster
             self._run(0, node)
             return
-        graph, last = self._captures[asked.hStream]
-        if last is not None:
-            programmatic = any(attributes.get(6, b"")[:4])
-            node.dependencies.append(FakeEdge(last, (1, 0, 1) if programmatic else (0, 0, 0)))
-        graph.nodes.append(node)
+        capture = self._captures[asked.hStream]
+        node.dependencies = capture.pending
+        if any(attributes.get(6, b"")[:4]):
+            node.dependencies = [FakeEdge(edge.node, (1, 0, 1)) for edge in capture.pending]
+        capture.graph.nodes.append(node)
+        capture.pending = [FakeEdge(node)]
         self.nodes[node.handle] = node
-        self._captures[asked.hStream] = (graph, node)
+        for attribute_id, port in ((7, 1), (12, 2)):
+            if attribute_id in attributes:
+                event = int.from_bytes(attributes[attribute_id][:8], "little")
+                self._event_edges[event] = (capture.graph, FakeEdge(node, (port, 0, 1)))
+
+    def _takes(self, attribute_id: int) -> bool:
+        """Whether a launch may carry the attribute: the driver knows it, and the device what it asks for."""
+        if attribute_id in (4, 11) and self.compute_capability < (9, 0):
+            return False
+        return attribute_id in SETTABLE | LAUNCH_ONLY
+
+    @_entry("cuEventRecord")
+    def _event_record(self, event: int, stream: int) -> None:
+        if stream in self._captures:
+            capture = self._captures[stream]
+            self._event_edges[event] = (capture.graph, capture.pending[0])
+
+    @_entry("cuStreamWaitEvent")
+    def _stream_wait_event(self, stream: int, event: int, _flags: int) -> None:
+        if event in self._event_edges:
+            graph, edge = self._event_edges[event]
+            self._captures.setdefault(stream, _Capture(graph)).pending.append(edge)
 
     def _kernel_node(
         self, func: int, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, parameters: int
@@ -595,6 +626,7 @@ class FakeDriver:
             string_at(place, size) for place, (_offset, size) in zip(pointers, function.parameters, strict=False)
         )
         node = FakeNode(self._handle(), KERNEL, function=function)
+        node.preferred_clusters = self.compute_capability >= (10, 0)
         node.params = {"grid": grid, "block": block, "shared": shared, "arguments": arguments}
         copies = [create_string_buffer(argument, len(argument)) for argument in arguments]
         node.memory = [(c_void_p * max(len(copies), 1))(*map(addressof, copies)), *copies]
@@ -675,7 +707,7 @@ class FakeDriver:
 
     @_entry("cuGraphKernelNodeSetAttribute")
     def _set_attribute(self, node: int, attribute: int, value: int) -> int:
-        if attribute not in SETTABLE:
+        if attribute in LAUNCH_ONLY or not self._takes(attribute):
             return INVALID_VALUE
         self._node(node, KERNEL).attributes[attribute] = string_at(value, 64)
         return 0
@@ -865,7 +897,7 @@ class FakeDriver:
             return INVALID_VALUE
         value = node.attributes.get(attribute, BASELINE.get(attribute, b""))
         if attribute == 4:
-            value = b"".join(extent.to_bytes(4, "little") for extent in node.cluster)
+            value = b"".join(extent.to_bytes(4, "little") for extent in node.minimum_cluster)
         memmove(out, value.ljust(64, b"\0"), 64)
         return 0
 
@@ -982,6 +1014,22 @@ class FakeDriver:
                 self._run(handle, node)
             elif node.type == CHILD:
                 self._run_graph(handle, node.children[0])
+
+
+@dataclass
+class _Capture:
+    """A stream that captures: into which graph, and what the next node depends on."""
+
+    graph: FakeGraph
+    pending: list[FakeEdge] = field(default_factory=list)
+
+
+def _report(launch: FakeLaunch) -> None:
+    """Do what the kernels of sigcontract.driver.probe_kernels do."""
+    address, value = (int.from_bytes(argument, "little") for argument in launch.arguments)
+    cluster = launch.cluster_dim if any(launch.cluster_dim) else (1, 1, 1)
+    words = (*cluster, *launch.grid_dim, launch.dynamic_shared_mem_bytes, value, int(launch.name[-1]))
+    memmove(address, b"".join(word.to_bytes(4, "little") for word in words), REPORT_BYTES)
 
 
 def _room(count: int, out: int | None, found: int) -> int:

@@ -18,6 +18,7 @@ __all__ = [
 KERNEL = 0  # CUgraphNodeType
 NO_CLUSTER = (0, 0, 0)
 _CLUSTER_DIMENSION, _COOPERATIVE, _PRIORITY, _CARVEOUT = 4, 2, 8, 14
+_PREFERRED_CLUSTER_DIMENSION = 11
 
 
 @dataclass(eq=False)
@@ -55,6 +56,8 @@ class FakeNode:
     children: list["FakeGraph"] = field(default_factory=list)
     function: FakeFunction | None = None
     attributes: dict[int, bytes] = field(default_factory=dict)
+    #: Whether the device knows preferred clusters (compute capability 10.0).
+    preferred_clusters: bool = False
     #: Memory that the driver owns and getters point into.
     memory: list[Any] = field(default_factory=list)
     #: Of a node in an executable, what it launches; may be older than what it holds.
@@ -79,13 +82,23 @@ class FakeNode:
         return self.integer(_CARVEOUT)
 
     @property
+    def minimum_cluster(self) -> tuple[int, int, int]:
+        """The cluster that the getter reports: the attribute, or what was compiled in."""
+        asked = self._dim(_CLUSTER_DIMENSION)
+        if asked != NO_CLUSTER or self.function is None:
+            return asked
+        return self.function.required_cluster
+
+    @property
     def cluster(self) -> tuple[int, int, int]:
-        """The effective cluster: the attribute, or what was compiled in."""
-        value = self.attributes.get(_CLUSTER_DIMENSION, bytes(12))
-        asked = tuple(int.from_bytes(value[at : at + 4], "little") for at in (0, 4, 8))
-        if any(asked):
-            return asked[0], asked[1], asked[2]
-        return self.function.required_cluster if self.function is not None else NO_CLUSTER
+        """The effective cluster: the preferred one where the device knows such, else the other."""
+        preferred = self._dim(_PREFERRED_CLUSTER_DIMENSION) if self.preferred_clusters else NO_CLUSTER
+        return preferred if preferred != NO_CLUSTER else self.minimum_cluster
+
+    def _dim(self, attribute_id: int) -> tuple[int, int, int]:
+        value = self.attributes.get(attribute_id, bytes(12))
+        x, y, z = (int.from_bytes(value[at : at + 4], "little") for at in (0, 4, 8))
+        return x, y, z
 
 
 @dataclass(eq=False)
@@ -115,6 +128,7 @@ class FakeGraph:
                 children=[child.copy(new_handle) for child in node.children],
                 function=node.function,
                 attributes=dict(node.attributes),
+                preferred_clusters=node.preferred_clusters,
                 memory=node.memory,
                 runs_function=node.function,
                 runs_cluster=node.cluster,
