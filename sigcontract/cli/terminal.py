@@ -4,11 +4,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
 from sigcontract.report.names import safe
 
-__all__ = ["progress", "use_color"]
+__all__ = ["progress", "status_line", "use_color"]
 
 _Item = TypeVar("_Item")
 
@@ -29,25 +30,41 @@ def use_color(stream: TextIO) -> bool:
     return os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
-def progress(items: Sequence[_Item], describe: Callable[[_Item], str]) -> Iterator[_Item]:
-    """Yield the items, saying on standard error which one is in work, where that is a terminal and it takes long.
+@contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """Give a function that says on standard error what is in work, where that is a terminal and it takes long.
 
-    The line is erased at the end, so that nothing of it remains between results.
+    Each text takes the place of the one before, and the last is erased, so that nothing remains between results.
     """
     stream = sys.stderr
     if not stream.isatty():
-        yield from items
+        yield _say_nothing
         return
     started = time.monotonic()
     shown = False
+
+    def say(text: str) -> None:
+        nonlocal shown
+        if time.monotonic() - started >= _QUIET_SECONDS:
+            stream.write(f"\r\x1b[K{safe(text)}")
+            stream.flush()
+            shown = True
+
     try:
-        for number, item in enumerate(items, start=1):
-            if time.monotonic() - started >= _QUIET_SECONDS:
-                stream.write(f"\r\x1b[K{number}/{len(items)} {safe(describe(item))}")
-                stream.flush()
-                shown = True
-            yield item
+        yield say
     finally:
         if shown:
             stream.write("\r\x1b[K")
             stream.flush()
+
+
+def progress(items: Sequence[_Item], describe: Callable[[_Item], str]) -> Iterator[_Item]:
+    """Yield the items, with a `status_line` that counts and describes them."""
+    with status_line() as say:
+        for number, item in enumerate(items, start=1):
+            say(f"{number}/{len(items)} {describe(item)}")
+            yield item
+
+
+def _say_nothing(_text: str) -> None:
+    """Nobody watches."""

@@ -51,14 +51,24 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Yield every module that is imported, also inside of functions, with the line."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, node.lineno
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield node.module, node.lineno
-            for alias in node.names:
-                # `from sigcontract import driver` imports a module too; a name that is none does no harm here.
-                yield f"{node.module}.{alias.name}", node.lineno
+def imports(tree: ast.AST, *, lazy: bool = True) -> Iterator[tuple[str, int]]:
+    """Yield every module that is imported, with the line.
+
+    Without ``lazy`` only what importing the module imports: nothing inside of functions, nothing for types alone.
+    """
+    if not lazy and (isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef) or _for_types(tree)):
+        return
+    if isinstance(tree, ast.Import):
+        for alias in tree.names:
+            yield alias.name, tree.lineno
+    elif isinstance(tree, ast.ImportFrom) and tree.module is not None:
+        yield tree.module, tree.lineno
+        for alias in tree.names:
+            # `from sigcontract import driver` imports a module too; a name that is none does no harm here.
+            yield f"{tree.module}.{alias.name}", tree.lineno
+    for child in ast.iter_child_nodes(tree):
+        yield from imports(child, lazy=lazy)
+
+
+def _for_types(statement: ast.AST) -> bool:
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"

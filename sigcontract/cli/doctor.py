@@ -1,0 +1,50 @@
+"""``sigcontract doctor``: what the driver and device of this machine read, apply, keep stale and reject."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.cli.profile_lines import profile_lines
+from sigcontract.cli.terminal import status_line
+from sigcontract.driver.doctor import measure_profile
+from sigcontract.errors import FileError
+from sigcontract.report.names import safe
+from sigcontract.wire.codec import save
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract doctor                                 measure this machine's driver with tiny kernels
+sigcontract doctor -o mine.profile.json            and save the profile
+sigcontract diff a.dump.json b.dump.json --profile mine.profile.json
+"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser = add_verb(
+        subparsers,
+        "doctor",
+        summary="measure what this machine's driver reads, applies and keeps stale",
+        example=_EXAMPLE,
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="save the profile; .json or .msgpack, also .gz and .zst")
+    parser.add_argument("--force", action="store_true", help="overwrite FILE where it exists")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, show and save."""
+    if args.output is not None and Path(args.output).exists() and not args.force:
+        raise FileError(f"{args.output} exists; add --force to overwrite it", file=args.output, code="exists")
+    with status_line() as say:
+        profile = measure_profile(progress=say)
+    if args.output is not None:
+        save(profile, args.output)
+    if args.format == "json":
+        write_json(profile)
+        return Exit.OK
+    sys.stdout.writelines(f"{line}\n" for line in profile_lines(profile))
+    if args.output is not None:
+        sys.stdout.write(f"saved as {safe(args.output)}\n")
+    return Exit.OK

@@ -1,0 +1,67 @@
+"""``sigcontract schema``: the JSON Schemas of the documents."""
+
+import argparse
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.report.names import safe
+from sigcontract.wire.documents import FORMS
+from sigcontract.wire.schema import check_files, schema_text, write_files
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract schema                        which documents and versions there are
+sigcontract schema sigcontract.dump       the schema of the newest version
+sigcontract schema sigcontract.dump 1     of an older one
+sigcontract schema --check schemas        exit status 1 where files are out of step with this release
+"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser = add_verb(subparsers, "schema", summary="list, print, write or check JSON Schemas", example=_EXAMPLE)
+    parser.add_argument("document", metavar="DOCUMENT", nargs="?", help="print the schema of this document")
+    parser.add_argument("version", metavar="VERSION", nargs="?", type=int, help="of this version, not the newest")
+    folder = parser.add_mutually_exclusive_group()
+    folder.add_argument("--check", metavar="DIR", help="compare the files of a folder with this release")
+    folder.add_argument("--write", metavar="DIR", help="write every schema and their index into a folder")
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, print, write or check."""
+    if args.document is not None:
+        sys.stdout.write(schema_text(args.document, args.version))
+        return Exit.OK
+    if args.write is not None:
+        write_files(Path(args.write))
+        return _report(args, [])
+    if args.check is not None:
+        return _report(args, check_files(Path(args.check)))
+    return _list(args)
+
+
+def _report(args: argparse.Namespace, wrong: list[str]) -> int:
+    if args.format == "json":
+        write_json({"in_step": not wrong, "wrong": wrong})
+    else:
+        sys.stdout.writelines(f"{safe(line)}\n" for line in wrong or [f"{len(FORMS)} schemas in step"])
+    return Exit.GATE if wrong else Exit.OK
+
+
+def _list(args: argparse.Namespace) -> int:
+    found = [
+        {
+            "document": form.document,
+            "version": form.version,
+            "sha256": sha256(schema_text(form.document, form.version).encode()).hexdigest(),
+        }
+        for form in FORMS.values()
+    ]
+    if args.format == "json":
+        write_json({"schemas": found})
+    else:
+        sys.stdout.writelines(f"{entry['document']:<20} {entry['version']}  {entry['sha256']}\n" for entry in found)
+    return Exit.OK
