@@ -1,0 +1,65 @@
+"""``sigcontract schema``."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from sigcontract.cli.main import main
+from tests.architecture.source import ROOT
+
+
+def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [(document, version) for document, version, _ in lines] == [
+        ("sigcontract.dump", "1"),
+        ("sigcontract.dump", "2"),
+        ("sigcontract.profile", "1"),
+        ("sigcontract.diff", "1"),
+    ]
+    assert main(["schema", "--format", "json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["schemas"]
+    assert [entry["sha256"] for entry in listed] == [found for _, _, found in lines]
+
+
+def test_a_schema_is_printed_as_its_sum_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "--format", "json"]) == 0
+    newest = json.loads(capsys.readouterr().out)["schemas"][1]
+    assert main(["schema", "sigcontract.dump"]) == 0
+    text = capsys.readouterr().out
+    assert sha256(text.encode()).hexdigest() == newest["sha256"]
+    assert json.loads(text)["properties"]["version"]["const"] == 2
+
+
+def test_an_older_version_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "sigcontract.dump", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["properties"]["version"]["const"] == 1
+
+
+def test_a_version_that_never_was_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "sigcontract.dump", "9"]) == 2
+    assert capsys.readouterr().err.startswith("sigcontract: error[version]: this release reads sigcontract.dump of ")
+
+
+def test_the_schemas_of_the_project_are_in_step(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "--check", str(ROOT / "schemas")]) == 0
+    assert capsys.readouterr().out == "4 schemas in step\n"
+
+
+def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "--write", str(tmp_path)]) == 0
+    file = tmp_path / "sigcontract.dump-2.schema.json"
+    file.write_text(file.read_text(encoding="utf-8").replace("integer", "number", 1), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["schema", "--check", str(tmp_path)]) == 1
+    assert capsys.readouterr().out == (
+        "sigcontract.dump-2.schema.json is not what the records say; write the files again\n"
+    )
+    assert main(["schema", "--check", str(tmp_path), "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["in_step"] is False
+
+
+def test_an_empty_folder_is_out_of_step(tmp_path: Path) -> None:
+    assert main(["schema", "--check", str(tmp_path)]) == 1

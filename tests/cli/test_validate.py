@@ -1,0 +1,74 @@
+"""``sigcontract validate``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sigcontract.cli.main import main
+from sigcontract.wire.codec import save
+from tests.cli.dumps import DUMP
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.dump.json"
+    save(DUMP, path)
+    return path
+
+
+@pytest.fixture
+def bad(tmp_path: Path, good: Path) -> Path:
+    """Give a dump with two faults of type and bounds."""
+    path = tmp_path / "bad.dump.json"
+    text = good.read_text(encoding="utf-8")
+    path.write_text(text.replace('"complete":true', '"complete":1').replace('"rank":3', '"rank":-3'), encoding="utf-8")
+    return path
+
+
+def test_a_valid_file_is_named_with_what_it_holds(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(good)]) == 0
+    assert capsys.readouterr().out == f"{good}: valid SignatureDump of 3 graphs\n"
+
+
+def test_every_fault_of_every_file_is_listed_and_the_status_is_that_of_faulty_input(
+    good: Path, bad: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["validate", str(bad), str(good), str(tmp_path / "none.json")]) == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"{bad}: 2 faults",
+        "  error[decode]: Input should be greater than or equal to 0 (at $.environment.rank)",
+        "  error[decode]: Input should be a valid boolean (at $.complete)",
+        f"{good}: valid SignatureDump of 3 graphs",
+        f"{tmp_path / 'none.json'}: 1 fault",
+        f"  error[file]: cannot read {tmp_path / 'none.json'}: No such file or directory",
+    ]
+
+
+def test_a_header_that_claims_another_digest_is_faulty(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "claims.dump.json"
+    text = good.read_text(encoding="utf-8")
+    begin = text.index("sha256:")
+    path.write_text(text[:begin] + "sha256:" + "0" * 64 + text[begin + 71 :], encoding="utf-8")
+    assert main(["validate", str(path)]) == 2
+    assert "  error[digest]: " in capsys.readouterr().out
+
+
+def test_the_json_form_has_code_path_and_message_of_each_fault(
+    good: Path, bad: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["validate", str(good), str(bad), "--format", "json"]) == 2
+    first, second = json.loads(capsys.readouterr().out)["files"]
+    assert first == {"file": str(good), "valid": True, "holds": "SignatureDump of 3 graphs", "faults": []}
+    assert second["faults"][0] == {
+        "code": "decode",
+        "path": "$.environment.rank",
+        "message": "Input should be greater than or equal to 0",
+    }
+
+
+def test_a_file_name_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(tmp_path / "a\x1b[2J.json")]) == 2
+    assert "\x1b" not in capsys.readouterr().out
