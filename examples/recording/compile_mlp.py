@@ -40,7 +40,7 @@ def main() -> None:
             with torch.cuda.graph(graph):
                 compiled(hidden, up, down, bias)
             graphs[f"mlp/bs={batch}"] = graph
-    write(path, graphs, "torch", "triton")
+    write(path, graphs, "torch", "triton", "nvidia-cublas")
 
 
 if __name__ == "__main__":

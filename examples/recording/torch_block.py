@@ -66,7 +66,7 @@ def main() -> None:
     with torch.inference_mode():
         blocks = nn.ModuleList(Block() for _ in range(LAYERS)).to(device="cuda", dtype=torch.bfloat16)
         graphs = {f"decode/bs={batch}": captured(blocks, batch) for batch in BATCHES}
-    write(path, graphs, "torch")
+    write(path, graphs, "torch", "nvidia-cublas")
 
 
 if __name__ == "__main__":

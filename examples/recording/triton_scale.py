@@ -4,11 +4,14 @@ Needs PyTorch, Triton and a GPU. Run it once per factor, so that each dump comes
 ``python -m examples.recording.triton_scale examples/triton-scale-2.dump.json``; the factor is the name's digit.
 """
 
+from pathlib import Path
+
 import torch
 import triton
 from triton import language as tl
 
 from examples.recording.writing import output_path, write
+from sigcontract.driver.observe import Observations, observe
 
 ELEMENTS = 4096
 BLOCK = 1024
@@ -29,7 +32,12 @@ def scale(  # type: ignore[no-untyped-def]  # noqa: ANN201  Triton reads annotat
 def main() -> None:
     """Capture and write."""
     path = output_path(__doc__)
-    factor = int(path.name.removesuffix(".dump.json")[-1])
+    with observe() as observations:  # from before the kernel's module is loaded, so that its machine code is seen
+        record(path, int(path.name.removesuffix(".dump.json")[-1]), observations)
+
+
+def record(path: Path, factor: int, observations: Observations) -> None:
+    """Capture one launch and write it, with the digest of its machine code."""
     source = torch.ones(ELEMENTS, device="cuda")
     target = torch.empty_like(source)
     grid = (ELEMENTS // BLOCK,)
@@ -38,7 +46,7 @@ def main() -> None:
     graph = torch.cuda.CUDAGraph(keep_graph=True)
     with torch.cuda.graph(graph):
         scale[grid](source, target, FACTOR=factor, BLOCK=BLOCK)
-    write(path, {"scale": graph}, "torch", "triton")
+    write(path, {"scale": graph}, "torch", "triton", observations=observations)
 
 
 if __name__ == "__main__":

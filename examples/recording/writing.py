@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import msgspec
 
 import sigcontract as sc
 from sigcontract.driver import environment, read_graph, read_profile
-from sigcontract.model.dump import LabeledGraph, LibraryVersion
+from sigcontract.model.dump import LabeledGraph
 
 __all__ = ["output_path", "write"]
 
@@ -26,9 +25,13 @@ def output_path(description: str | None) -> Path:
 def write(path: Path, graphs: Mapping[str, Any], *libraries: str, observations: Any = None) -> None:
     """Read the graphs, in order, and write them under their labels."""
     here = environment()
+    used = {"cuda-bindings", *libraries}
     dump = sc.SignatureDump(
         environment=msgspec.structs.replace(
-            here, hostname=None, process_id=None, libraries=_versions(("cuda-bindings", *libraries))
+            here,
+            hostname=None,
+            process_id=None,
+            libraries=tuple(library for library in here.libraries if library.name in used),
         ),
         profile=read_profile().id,
         complete=True,
@@ -41,13 +44,3 @@ def write(path: Path, graphs: Mapping[str, Any], *libraries: str, observations: 
     sc.save(dump, path)
     for entry in dump.graphs:
         print(f"{path.name}: {entry.label}: {len(entry.graph.nodes)} nodes")
-
-
-def _versions(names: tuple[str, ...]) -> tuple[LibraryVersion, ...]:
-    found = []
-    for name in sorted(names):
-        try:
-            found.append(LibraryVersion(name=name, version=version(name)))
-        except PackageNotFoundError:
-            continue
-    return tuple(found)
