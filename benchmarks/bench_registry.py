@@ -1,0 +1,239 @@
+"""What the registries cost, as ratios measured in one run.
+
+On any machine: ``python -m benchmarks.bench_registry cpu``. With a GPU and cuda-bindings:
+``python -m benchmarks.bench_registry gpu --output benchmarks/results/DATE-registry-h200.json``.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from ctypes import byref, c_void_p
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from time import perf_counter_ns
+from typing import Any
+
+import msgspec
+
+from sigcontract.model.attributes import AttributeValue, ClusterDim, LaunchAttribute
+from sigcontract.model.dims import Dim3
+from sigcontract.model.graph import Dependency, GraphSignature
+from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.registry import SignatureRegistry
+
+NODES = 400
+SIGNATURES = 10_000
+WINDOW = 1_000
+ROUNDS = 40
+CALLS = 100
+
+
+def signature(number: int, nodes: tuple[KernelNodeSignature, ...]) -> GraphSignature:
+    """Return a chain of the nodes whose first one has a grid of its own, so that no two are equal."""
+    first = msgspec.structs.replace(nodes[0], grid_dim=Dim3(x=number + 1, y=1, z=1))
+    return GraphSignature(nodes=(first, *nodes[1:]), dependencies=_chain(len(nodes)))
+
+
+def _chain(length: int) -> tuple[tuple[Dependency, ...], ...]:
+    edges = ((Dependency(node=index, from_port=0, to_port=0, type=0),) for index in range(length - 1))
+    return ((), *edges)
+
+
+def _kernel(number: int) -> KernelNodeSignature:
+    values: dict[int, AttributeValue] = {2: 0, 4: ClusterDim(x=0, y=0, z=0), 8: 0}
+    return KernelNodeSignature(
+        name=f"kernel_{number % 17}",
+        kern=0,
+        func=0x1000 + number % 17,
+        context=0x10,
+        grid_dim=Dim3(x=1 + number, y=1, z=1),
+        block_dim=Dim3(x=128, y=1, z=1),
+        dynamic_shared_mem_bytes=0,
+        attributes=tuple(
+            LaunchAttribute(id=identity, state="value", origin="node", value=value)
+            for identity, value in values.items()
+        ),
+        function=None,
+    )
+
+
+def measure_signatures() -> dict[str, float]:
+    """Register 10,000 signatures of 400 nodes, no two equal; compare the first thousand with the last."""
+    nodes = tuple(_kernel(number) for number in range(NODES))
+    registry = SignatureRegistry()
+    windows = []
+    for start in range(0, SIGNATURES, WINDOW):
+        batch = [signature(number, nodes) for number in range(start, start + WINDOW)]
+        begin = perf_counter_ns()
+        for one in batch:
+            registry.register(one)
+        windows.append((perf_counter_ns() - begin) / WINDOW / 1000)
+    assert registry.stats().groups == SIGNATURES
+    return {
+        "first_thousand_us_per_registration": windows[0],
+        "last_thousand_us_per_registration": windows[-1],
+        "last_over_first": windows[-1] / windows[0],
+        "median_over_first": median(windows) / windows[0],
+    }
+
+
+def measure_device() -> dict[str, float]:
+    """Compare the registry with the bare driver calls that it is made of."""
+    from tests.gpu.build import build, destroy  # noqa: PLC0415  needs cuda-bindings
+    from tests.gpu.rig import Rig  # noqa: PLC0415
+    from tests.gpu.specs import Edge, GraphSpec, Kernel  # noqa: PLC0415
+
+    rig = Rig()
+
+    def graph(value: int, length: int) -> Any:
+        kernels = tuple(Kernel(slot=place % 64, value=value) for place in range(length))
+        edges = tuple((Edge(node=place - 1),) if place else () for place in range(length))
+        return build(rig, GraphSpec(nodes=kernels, dependencies=edges))
+
+    small = [graph(value, 1) for value in range(2)]
+    large = [graph(value, NODES) for value in range(4)]
+    stream = int(rig.stream)
+    results = {
+        **_launches(int(small[0].handle), stream),
+        **_switches([int(one.handle) for one in large[:2]], stream),
+        **_registrations([int(one.handle) for one in large]),
+    }
+    for built in (*small, *large):
+        destroy(built)
+    return results
+
+
+def _launches(graph: int, stream: int) -> dict[str, float]:
+    from cuda.bindings import driver as bindings  # noqa: PLC0415  optional
+
+    from sigcontract.driver.bindings import default_driver  # noqa: PLC0415  needs a driver
+    from sigcontract.registry import GraphExecRegistry  # noqa: PLC0415
+
+    driver = default_driver()
+    graph_exec = driver.graph_instantiate(graph)
+    launch = driver.library.bulk("cuGraphLaunch")
+    bound_exec, bound_stream = c_void_p.from_param(graph_exec), c_void_p.from_param(stream)
+    their_exec, their_stream = bindings.CUgraphExec(graph_exec), bindings.CUstream(stream)
+    with GraphExecRegistry() as registry:
+        entry = registry.register(graph)
+        times = _interleaved(
+            lambda: driver.stream_synchronize(stream),
+            lambda: launch(bound_exec, bound_stream),
+            lambda: bindings.cuGraphLaunch(their_exec, their_stream),
+            lambda: entry.replay(stream),
+        )
+    driver.graph_exec_destroy(graph_exec)
+    pointer, bindings_us, replay = times
+    return {
+        "launch_c_pointer_us": pointer,
+        "launch_cuda_bindings_us": bindings_us,
+        "replay_without_switch_us": replay,
+        "replay_over_c_pointer_us": replay - pointer,
+        "replay_over_cuda_bindings_us": replay - bindings_us,
+    }
+
+
+def _switches(graphs: Sequence[int], stream: int) -> dict[str, float]:
+    from sigcontract.driver.bindings import default_driver  # noqa: PLC0415  needs a driver
+    from sigcontract.driver.layouts import UpdateResultInfo  # noqa: PLC0415
+    from sigcontract.registry import GraphExecRegistry  # noqa: PLC0415
+
+    driver = default_driver()
+    graph_exec = driver.graph_instantiate(graphs[0])
+    launch, update = driver.library.bulk("cuGraphLaunch"), driver.library.bulk("cuGraphExecUpdate")
+    bound_exec, bound_stream = c_void_p.from_param(graph_exec), c_void_p.from_param(stream)
+    bound_graphs = [c_void_p.from_param(graph) for graph in graphs]
+    info = UpdateResultInfo()
+    turn = [0, 0]
+
+    def bare() -> None:
+        turn[0] ^= 1
+        assert update(bound_exec, bound_graphs[turn[0]], byref(info)) == 0
+        assert launch(bound_exec, bound_stream) == 0
+
+    with GraphExecRegistry() as registry:
+        entries = [registry.register(graph) for graph in graphs]
+        assert registry.stats().execs == 1
+
+        def replay() -> None:
+            turn[1] ^= 1
+            entries[turn[1]].replay(stream)
+
+        bare_us, replay_us = _interleaved(lambda: driver.stream_synchronize(stream), bare, replay, calls=10)
+    driver.graph_exec_destroy(graph_exec)
+    return {
+        "update_and_launch_us": bare_us,
+        "replay_with_switch_us": replay_us,
+        "replay_with_switch_over_bare": replay_us / bare_us,
+    }
+
+
+def _registrations(graphs: Sequence[int]) -> dict[str, float]:
+    from sigcontract.driver import read_graph  # noqa: PLC0415  needs a driver
+    from sigcontract.driver.bindings import default_driver  # noqa: PLC0415
+    from sigcontract.registry import GraphExecRegistry  # noqa: PLC0415
+
+    driver = default_driver()
+    rounds: list[tuple[float, float, float]] = []
+    for _ in range(ROUNDS):
+        begin = perf_counter_ns()
+        read_graph(graphs[0])
+        graph_exec = driver.graph_instantiate(graphs[0])
+        bare = perf_counter_ns() - begin
+        driver.graph_exec_destroy(graph_exec)
+        with GraphExecRegistry() as registry:
+            begin = perf_counter_ns()
+            registry.register(graphs[0])
+            first = perf_counter_ns() - begin
+            begin = perf_counter_ns()
+            for graph in graphs[1:]:
+                registry.register(graph)
+            joined = (perf_counter_ns() - begin) / (len(graphs) - 1)
+            assert registry.stats().execs == 1
+        rounds.append((bare / 1000, first / 1000, joined / 1000))
+    bare_us, first_us, joined_us = (median(column) for column in zip(*rounds, strict=True))
+    return {
+        "read_and_instantiate_us": bare_us,
+        "register_first_us": first_us,
+        "register_joining_us": joined_us,
+        "register_first_over_bare": first_us / bare_us,
+        "register_joining_over_bare": joined_us / bare_us,
+    }
+
+
+def _interleaved(settle: Callable[[], object], *calls_of: Callable[[], object], calls: int = CALLS) -> list[float]:
+    """Return the median microseconds per call of each, measured in turn so that drift hits all alike."""
+    samples: list[list[float]] = [[] for _ in calls_of]
+    for _ in range(ROUNDS):
+        for call, times in zip(calls_of, samples, strict=True):
+            settle()
+            begin = perf_counter_ns()
+            for _ in range(calls):
+                call()
+            times.append((perf_counter_ns() - begin) / calls / 1000)
+    settle()
+    return [median(times) for times in samples]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print, and write where a file is named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=("cpu", "gpu"))
+    parser.add_argument("--output", type=Path, help="the JSON file to write")
+    options = parser.parse_args(arguments)
+    measured = measure_signatures() if options.part == "cpu" else measure_device()
+    report = {
+        "benchmark": f"registry, {options.part}",
+        "date": datetime.now(UTC).date().isoformat(),
+        "nodes": NODES,
+        "results": {name: round(value, 3) for name, value in measured.items()},
+    }
+    text = json.dumps(report, indent=1)
+    print(text)
+    if options.output is not None:
+        options.output.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

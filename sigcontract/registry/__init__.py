@@ -1,0 +1,19 @@
+"""Groups of graphs that are the same, and executables shared only where that is true."""
+
+from sigcontract.registry.entries import ExecGroup, GraphEntry
+from sigcontract.registry.execs import GraphExecRegistry
+from sigcontract.registry.groups import Group, GroupReport, GroupStats, SignatureRegistry
+from sigcontract.registry.reasons import Reason
+from sigcontract.registry.stats import RegistryStats
+
+__all__ = [
+    "ExecGroup",
+    "GraphEntry",
+    "GraphExecRegistry",
+    "Group",
+    "GroupReport",
+    "GroupStats",
+    "Reason",
+    "RegistryStats",
+    "SignatureRegistry",
+]

@@ -1,0 +1,269 @@
+"""Which recorded graphs are the same: groups of signatures under a policy, and why two are not in one."""
+# ruff: noqa: SLF001  a group is a view that users read and only the registry changes
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from sigcontract.compare.policies import POLICIES, key, same
+from sigcontract.errors import RegistryError, UsageError
+from sigcontract.model.dump import LabeledGraph
+from sigcontract.model.findings import Finding
+from sigcontract.model.graph import GraphSignature
+from sigcontract.model.nodes import EmptyNode
+from sigcontract.model.profile import DriverProfile
+from sigcontract.model.record import Record, Text, UInt32
+from sigcontract.wire.codec import validate
+
+__all__ = ["Group", "GroupReport", "GroupStats", "GroupSummary", "NearestMiss", "SignatureRegistry"]
+
+#: Groups of like shape that a group is compared with in the search for its nearest miss.
+MISS_CANDIDATES: Final = 8
+_EMPTY = EmptyNode()
+
+
+class GroupStats(Record, frozen=True, kw_only=True):
+    """How many graphs fell into how many groups."""
+
+    graphs: Annotated[UInt32, Meta(description="Graphs registered.")]
+    groups: Annotated[UInt32, Meta(description="Groups that they fell into.")]
+    singletons: Annotated[UInt32, Meta(description="Groups of one graph.")]
+    largest: Annotated[UInt32, Meta(description="Graphs in the largest group.")]
+
+
+class GroupSummary(Record, frozen=True, kw_only=True):
+    """One group of a report."""
+
+    index: Annotated[UInt32, Meta(description="Place in the order of first arrival.")]
+    size: Annotated[UInt32, Meta(description="Graphs in the group.")]
+    nodes: Annotated[UInt32, Meta(description="Nodes of its first graph, children's not included.")]
+    label: Annotated[Text, Meta(description="Label of its first graph.")]
+    alone: Annotated[tuple[Finding, ...], Meta(description="Why no other graph can join it; empty: others can.")]
+
+
+class NearestMiss(Record, frozen=True, kw_only=True):
+    """A group, the group that it is most like, and what keeps the two apart."""
+
+    group: Annotated[UInt32, Meta(description="Index of the group.")]
+    other: Annotated[UInt32, Meta(description="Index of the group nearest to it among those that were compared.")]
+    findings: Annotated[tuple[Finding, ...], Meta(description="What keeps the two apart under the policy.")]
+
+
+class GroupReport(Record, frozen=True, kw_only=True):
+    """What was the same, what stood alone, and what it missed by."""
+
+    policy: Annotated[Text, Meta(description="The policy.")]
+    stats: Annotated[GroupStats, Meta(description="The counts.")]
+    groups: Annotated[tuple[GroupSummary, ...], Meta(description="Every group, in order of first arrival.")]
+    singletons: Annotated[tuple[UInt32, ...], Meta(description="Indices of the groups of one graph.")]
+    nearest: Annotated[tuple[NearestMiss, ...], Meta(description="What the first groups of one graph missed.")]
+
+
+class Group:
+    """Graphs that are the same under the registry's policy: a view that only the registry adds to.
+
+    Attributes
+    ----------
+    index
+        Place in the order of first arrival, from 0.
+    key
+        The policy's key: graphs with another key are never in this group.
+    alone
+        Why no other graph can ever join (an opaque node, an attribute nobody can read); empty where others can.
+    """
+
+    __slots__ = ("_members", "alone", "index", "key")
+
+    def __init__(self, index: int, key: str, first: LabeledGraph, alone: tuple[Finding, ...]) -> None:
+        self.index: Final = index
+        self.key: Final = key
+        self.alone: Final = alone
+        self._members = [first]
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[LabeledGraph]:
+        return iter(tuple(self._members))
+
+    def __repr__(self) -> str:
+        return f"<Group {self.index}: {len(self)} x {self._members[0].label!r}>"
+
+    @property
+    def members(self) -> tuple[LabeledGraph, ...]:
+        """The graphs, in order of arrival."""
+        return tuple(self._members)
+
+    @property
+    def representative(self) -> LabeledGraph:
+        """The graph that arrived first; the others were compared with it."""
+        return self._members[0]
+
+
+class SignatureRegistry:
+    """Groups of graph signatures that are the same under a policy. Pure: no CUDA, nothing but records.
+
+    A registration costs the same however many groups there are: graphs are found by the policy's key, and where
+    equal keys do not prove sameness the policy itself confirms it. Not for use from several threads at once.
+
+    Parameters
+    ----------
+    policy
+        ``exact`` (every recorded field), ``share``, ``share-functions`` or ``portable``.
+    profile
+        What the driver can read and keeps stale. ``exact`` and ``portable`` need none.
+
+    Raises
+    ------
+    UsageError
+        There is no such policy.
+    """
+
+    def __init__(self, policy: str = "exact", profile: DriverProfile | None = None) -> None:
+        if policy not in POLICIES:
+            raise UsageError(f"there is no policy {policy!r}; use one of {', '.join(POLICIES)}")
+        self.policy: Final = policy
+        self.profile: Final = profile
+        self._groups: list[Group] = []
+        self._open: dict[str, list[Group]] = {}
+        self._graphs = 0
+        self._sound: dict[int, Record] = {}
+        self._by_shape: dict[int, list[int]] = {}
+        self._by_length: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups, in order of first arrival."""
+        return tuple(self._groups)
+
+    def register(self, signature: GraphSignature, label: str | None = None) -> Group:
+        """Put a graph into the group of its likes, or into a new one.
+
+        Parameters
+        ----------
+        signature
+            The graph. It is validated; records that were seen before are not validated again.
+        label
+            A name for reports; by default its number in the order of arrival, as ``#7``.
+
+        Returns
+        -------
+        Group
+            The same object for every graph that is the same.
+
+        Raises
+        ------
+        RecordError
+            The record is not what the contract says; the registry is as it was.
+        """
+        self._validate(signature)
+        member = LabeledGraph(label=f"#{self._graphs}" if label is None else label, graph=signature)
+        digest = key(self.policy, signature, self.profile)
+        for candidate in self._open.get(digest, ()):
+            if self._same(candidate.representative.graph, signature):
+                candidate._members.append(member)
+                self._graphs += 1
+                return candidate
+        # A graph that is not the same as itself is the same as no other, so it is never a candidate again.
+        group = Group(len(self._groups), digest, member, self.why_not(signature, signature))
+        if not group.alone:
+            self._open.setdefault(digest, []).append(group)
+        self._groups.append(group)
+        self._by_shape.setdefault(_shape(signature), []).append(group.index)
+        insort(self._by_length, (len(signature.nodes), group.index))
+        self._graphs += 1
+        return group
+
+    def why_not(self, a: Group | GraphSignature, b: Group | GraphSignature) -> tuple[Finding, ...]:
+        """Return what keeps two graphs, or the first graphs of two groups, apart; empty where nothing does."""
+        answer = same(self.policy, _graph(a), _graph(b), self.profile)
+        if answer.same:
+            return ()
+        if not answer.reasons:
+            raise RegistryError(f"policy {self.policy!r} keeps two graphs apart and gives no reason; report this")
+        return answer.reasons
+
+    def stats(self) -> GroupStats:
+        """Count graphs, groups, groups of one, and the largest group."""
+        return GroupStats(
+            graphs=self._graphs,
+            groups=len(self._groups),
+            singletons=sum(len(group) == 1 for group in self._groups),
+            largest=max(map(len, self._groups), default=0),
+        )
+
+    def report(self, *, nearest: int = 20) -> GroupReport:
+        """Say what was the same, what stood alone and what it missed by.
+
+        Parameters
+        ----------
+        nearest
+            Groups of one for which the nearest other group is searched, at most. Each search compares with at
+            most eight groups of the same node kinds, or with the two next in length where there is none.
+        """
+        singletons = tuple(group.index for group in self._groups if len(group) == 1)
+        misses = (self._nearest_miss(self._groups[index]) for index in singletons[:nearest])
+        return GroupReport(
+            policy=self.policy,
+            stats=self.stats(),
+            groups=tuple(
+                GroupSummary(
+                    index=group.index,
+                    size=len(group),
+                    nodes=len(group.representative.graph.nodes),
+                    label=group.representative.label,
+                    alone=group.alone,
+                )
+                for group in self._groups
+            ),
+            singletons=singletons,
+            nearest=tuple(miss for miss in misses if miss is not None),
+        )
+
+    def _same(self, a: GraphSignature, b: GraphSignature) -> bool:
+        return a is b or same(self.policy, a, b, self.profile).same
+
+    def _validate(self, signature: GraphSignature) -> None:
+        """Refuse what is no signature. Nodes are shared by many graphs, so each object is looked at once."""
+        if not isinstance(signature, GraphSignature):
+            raise UsageError(f"register takes a GraphSignature, not {type(signature).__name__}; read_graph makes one")
+        if id(signature) in self._sound:
+            return
+        if all(id(node) in self._sound for node in signature.nodes):
+            validate(GraphSignature(nodes=(_EMPTY,) * len(signature.nodes), dependencies=signature.dependencies))
+        else:
+            validate(signature)
+        # Kept alive here, so that an id names the same record for as long as the registry lives.
+        self._sound.update((id(node), node) for node in signature.nodes)
+        self._sound[id(signature)] = signature
+
+    def _nearest_miss(self, group: Group) -> NearestMiss | None:
+        graph = group.representative.graph
+        alike = [index for index in self._by_shape[_shape(graph)][: MISS_CANDIDATES + 1] if index != group.index]
+        if not alike:
+            place = bisect_left(self._by_length, (len(graph.nodes), group.index))
+            around = self._by_length[max(0, place - 1) : place] + self._by_length[place + 1 : place + 2]
+            alike = [index for _, index in around]
+        misses = [
+            NearestMiss(group=group.index, other=index, findings=self.why_not(self._groups[index], group))
+            for index in alike
+        ]
+        return min(misses, key=_distance, default=None)
+
+
+def _graph(subject: Group | GraphSignature) -> GraphSignature:
+    return subject.representative.graph if isinstance(subject, Group) else subject
+
+
+def _shape(signature: GraphSignature) -> int:
+    """Hash of the node kinds in order. Two shapes may collide; a nearest miss is only a hint."""
+    return hash(tuple(node.node_type for node in signature.nodes))
+
+
+def _distance(miss: NearestMiss) -> tuple[int, int]:
+    return sum(finding.count for finding in miss.findings), miss.other

@@ -1,0 +1,128 @@
+"""Why a graph shares an executable, or does not: the reasons, and the graphs that never can."""
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+from sigcontract.driver.api import UpdateOutcome
+from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
+from sigcontract.model.findings import Finding, UpdatePrediction
+from sigcontract.model.graph import ConditionalNode, GraphSignature
+from sigcontract.model.nodes import KernelNodeSignature, MemAllocNode, MemFreeNode
+from sigcontract.model.record import Record, Text
+from sigcontract.registry.shared import Judgement, result_name
+
+__all__ = ["FIRST", "Reason", "different", "fallback", "kept_apart", "shares", "single_exec", "unproved"]
+
+
+class Reason(Record, frozen=True, kw_only=True):
+    """Why a graph shares an executable, or does not. ``str(reason)`` is its sentence."""
+
+    code: Annotated[
+        Literal[
+            "first",
+            "shares",
+            "single-exec",
+            "undetermined",
+            "different",
+            "predicted",
+            "refused",
+            "update-failed",
+            "fallback",
+        ],
+        Meta(
+            description="first: of its group; shares: predicted safe and accepted by the driver; single-exec: CUDA "
+            "allows one executable; undetermined: cannot be proved safe; different: another under the policy; "
+            "predicted: the update would be refused or go stale; refused: by the driver at register; update-failed: "
+            "the driver failed at register; fallback: refused at replay."
+        ),
+    ]
+    message: Annotated[Text, Meta(description="One sentence for people.")]
+    findings: Annotated[tuple[Finding, ...], Meta(description="The differences behind it.")]
+
+    def __str__(self) -> str:
+        return self.message
+
+
+FIRST: Final = Reason(code="first", message="the first of its group", findings=())
+
+_SINGLE: Final[dict[type, str]] = {
+    MemAllocNode: "an allocation node",
+    MemFreeNode: "a free node",
+    ConditionalNode: "a conditional node",
+}
+
+
+def single_exec(signature: GraphSignature) -> Reason | None:
+    """Return why CUDA allows that graph one executable and no update, or None where it allows more.
+
+    Allocation, free and conditional nodes: cuGraphInstantiateWithParams; device-updatable nodes: cuGraphExecUpdate.
+    """
+    for path, node in signature.walk():
+        what = _SINGLE.get(type(node))
+        if what is not None:
+            message = f"{path} is {what}: CUDA allows such a graph one executable, so it is not shared or probed"
+            return Reason(code="single-exec", message=message, findings=())
+        if isinstance(node, KernelNodeSignature):
+            entry = node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)
+            if entry is not None and entry.state == "unreadable":
+                message = f"{path}: whether the device may update this node cannot be read, so nothing is shared"
+                return Reason(code="undetermined", message=message, findings=())
+            if entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable:
+                message = f"{path} is updated by the device: cuGraphExecUpdate takes no such graph, so it is not shared"
+                return Reason(code="single-exec", message=message, findings=())
+    return None
+
+
+def shares(prediction: UpdatePrediction, first: str) -> Reason:
+    """Return the reason of a graph that joined the executable of another."""
+    message = f"shares the executable of {first}: predicted {prediction.verdict}, accepted by the driver"
+    return Reason(code="shares", message=message, findings=prediction.findings)
+
+
+def unproved(findings: tuple[Finding, ...]) -> Reason:
+    """Return the reason of a graph that cannot be proved the same as any, itself included."""
+    message = f"cannot be proved the same as any graph{_first(findings)}"
+    return Reason(code="undetermined", message=message, findings=findings)
+
+
+def different(findings: tuple[Finding, ...], first: str) -> Reason:
+    """Return the reason of a graph that the policy tells from another."""
+    return Reason(code="different", message=f"is not the same as {first}{_first(findings)}", findings=findings)
+
+
+def kept_apart(judgement: Judgement, first: str) -> Reason:
+    """Return the reason of a graph that was judged, and not admitted."""
+    prediction = judgement.prediction
+    if judgement.error is not None:
+        message = f"an update of the executable of {first} failed: {judgement.error}"
+        return Reason(code="update-failed", message=message, findings=prediction.findings)
+    if judgement.outcome is not None:
+        message = f"the driver refused an update of the executable of {first}: {_refusal(judgement.outcome)}"
+        return Reason(code="refused", message=message, findings=prediction.findings)
+    if prediction.result is None or prediction.verdict.safe or prediction.verdict == "undetermined":
+        message = f"an update of the executable of {first} cannot be proved safe{_first(prediction.findings)}"
+        return Reason(code="undetermined", message=message, findings=prediction.findings)
+    message = f"an update of the executable of {first} would be {prediction.verdict}{_first(prediction.findings)}"
+    return Reason(code="predicted", message=message, findings=prediction.findings)
+
+
+def fallback(outcome: UpdateOutcome, first: str) -> Reason:
+    """Return the reason of a graph that shared an executable until the driver refused at replay."""
+    message = f"the driver refused at replay what it accepted before, on the executable of {first}: {_refusal(outcome)}"
+    return Reason(code="fallback", message=message, findings=())
+
+
+def _refusal(outcome: UpdateOutcome) -> str:
+    place = f" at node {outcome.node:#x}" if outcome.node else ""
+    origin = f", dependency {outcome.from_node:#x}" if outcome.from_node else ""
+    return f"{result_name(outcome.result)}{place}{origin}"
+
+
+def _first(findings: tuple[Finding, ...]) -> str:
+    """Return the worst finding in words, to end a sentence with."""
+    if not findings:
+        return ""
+    finding = max(findings, key=lambda finding: (not finding.verdict.safe, finding.verdict == "stale"))
+    more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+    return f": {finding.path} {finding.rule}, {finding.old} -> {finding.new}{more}"

@@ -1,0 +1,97 @@
+"""The graphs that executables are updated from: their handles, the objects that own them, and the streams meant."""
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from sigcontract.driver.handles import graph_handle
+from sigcontract.errors import RegistryError, UsageError
+from sigcontract.model.graph import GraphSignature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["SourceGraph", "stream_handle"]
+
+
+class SourceGraph:
+    """A CUgraph as it was registered. Holds the Python object that owns it, so that it outlives every update from it.
+
+    Attributes
+    ----------
+    handle
+        The CUgraph.
+    node_count
+        Nodes, those of children and readable bodies included.
+    """
+
+    __slots__ = ("_raw", "handle", "label", "node_count", "owner", "signature")
+
+    def __init__(self, owner: Any, label: str, signature: GraphSignature) -> None:
+        self.owner: Any = owner
+        self.label: Final = label
+        self.signature: Final = signature
+        self.handle: Final = graph_handle(owner)
+        self.node_count: Final = sum(1 for _ in signature.walk())
+        self._raw: Callable[[], int] | None = getattr(owner, "raw_cuda_graph", None)
+
+    def check(self) -> None:
+        """Refuse a capture of PyTorch that was reset: its CUgraph and the memory it used are gone.
+
+        Raises
+        ------
+        RegistryError
+            It was reset, or captured again since (``reset_graph``).
+        """
+        if self._raw is None:
+            return
+        try:
+            handle = self._raw()
+        except RuntimeError as error:
+            raise self._was_reset() from error
+        if handle != self.handle:
+            raise self._was_reset()
+
+    @property
+    def of_torch(self) -> bool:
+        """Whether PyTorch captured it, so that a launch without a stream means PyTorch's current stream."""
+        return self._raw is not None
+
+    def drop(self) -> None:
+        """Let go of the owner."""
+        self.owner = None
+        self._raw = None
+
+    def _was_reset(self) -> RegistryError:
+        msg = f"{self.label}: the captured graph was reset since it was registered; release() the entry, register anew"
+        return RegistryError(msg, code="reset_graph")
+
+
+def stream_handle(stream: Any, source: SourceGraph) -> int:
+    """Return the CUstream that is meant.
+
+    Parameters
+    ----------
+    stream
+        As `GraphEntry.replay` takes it.
+    source
+        The graph to be launched; decides what None means.
+
+    Raises
+    ------
+    UsageError
+        It is no stream.
+    """
+    if stream is None:
+        if not source.of_torch:
+            return 0
+        # A graph of PyTorch cannot be without its module; asking sys.modules imports nothing.
+        return int(sys.modules["torch"].cuda.current_stream().cuda_stream)
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        # A method since cuda.core 0.3, an attribute before.
+        _, handle = protocol() if callable(protocol) else protocol
+        return int(handle)
+    handle = getattr(stream, "cuda_stream", stream)
+    if isinstance(handle, bool) or not hasattr(handle, "__int__") or isinstance(handle, float | str):
+        raise UsageError(f"a {type(stream).__name__} is no stream; give an int, a torch or a cuda.core stream")
+    return int(handle)

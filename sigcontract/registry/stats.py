@@ -1,0 +1,41 @@
+"""What a registry of executables counted."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from sigcontract.model.record import Record, Size, Text, UInt32
+
+__all__ = ["NODE_BYTES_ESTIMATE", "RegistryStats"]
+
+#: Device memory of an executable per node: CCCL allows for 10,240 bytes; 10.0 to 10.6 KB were reported by servers.
+NODE_BYTES_ESTIMATE: Final = 10_240
+
+
+class RegistryStats(Record, frozen=True, kw_only=True):
+    """The counters of a `GraphExecRegistry`, at one moment."""
+
+    graphs: Annotated[UInt32, Meta(description="Graphs registered and not released.")]
+    groups: Annotated[UInt32, Meta(description="Groups that they fall into.")]
+    execs: Annotated[UInt32, Meta(description="Executables alive.")]
+    instantiations: Annotated[Size, Meta(description="Executables made so far (cuGraphInstantiate).")]
+    updates: Annotated[Size, Meta(description="Updates that the driver took, at register and at replay.")]
+    repoints: Annotated[Size, Meta(description="Those at replay: the executable was turned to another graph.")]
+    refusals: Annotated[dict[Text, Size], Meta(description="Updates refused, by CUgraphExecUpdateResult.")]
+    rebuilds: Annotated[Size, Meta(description="Executables made anew after an update failed outright.")]
+    launches: Annotated[Size, Meta(description="Launches.")]
+    fallbacks: Annotated[Size, Meta(description="Graphs refused at replay that got an executable of their own.")]
+    bytes_saved_estimate: Annotated[
+        Size, Meta(description="Bytes: 10,240 for each node of each graph that has no executable of its own.")
+    ]
+    device_bytes: Annotated[
+        Size,
+        Meta(
+            description="Bytes of device memory that instantiation took, as cuMemGetInfo told; 0 where it could not "
+            "tell: not measured, or taken from memory that the driver held already."
+        ),
+    ]
+    bytes_saved_measured: Annotated[
+        Size | None,
+        Meta(description="Bytes: device_bytes per node instantiated, times the nodes saved; null: device_bytes is 0."),
+    ]

@@ -1,0 +1,87 @@
+"""Handles come back as other functions."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sigcontract.model.function import FunctionFacts
+from sigcontract.model.graph import GraphSignature
+from sigcontract.registry.epochs import HandleEpochs, Reuse
+from sigcontract.registry.events import Event, HandleReused
+from tests.registry.rig import Rig, closed
+from tests.registry.test_groups import chain, kernel
+
+FACTS = FunctionFacts(
+    parameters=(),
+    max_threads_per_block=1024,
+    static_shared_mem_bytes=0,
+    const_mem_bytes=0,
+    local_mem_bytes=0,
+    registers=32,
+    ptx_version=80,
+    binary_version=90,
+    cache_mode_ca=0,
+    max_dynamic_shared_mem_bytes=0,
+    preferred_shared_mem_carveout=-1,
+    cluster_size_must_be_set=0,
+    required_cluster_dim=None,
+    non_portable_cluster_size_allowed=0,
+    cluster_scheduling_policy_preference=0,
+    code_sha256=None,
+)
+
+
+def _graph(name: str = "step", **facts: Any) -> GraphSignature:
+    return chain(kernel(name=name, function=msgspec.structs.replace(FACTS, **facts)))
+
+
+def test_a_handle_with_the_same_name_and_facts_is_the_same_function() -> None:
+    epochs = HandleEpochs()
+    assert epochs.observe(_graph()) == ((), [])
+    assert epochs.observe(_graph()) == ((), [])
+
+
+@pytest.mark.parametrize("change", [{"name": "other"}, {"registers": 33}, {"static_shared_mem_bytes": 16}])
+def test_a_handle_whose_name_or_lasting_facts_changed_is_another_function(change: dict[str, Any]) -> None:
+    epochs = HandleEpochs()
+    epochs.observe(_graph())
+    name = change.get("name", "step")
+    assert epochs.observe(_graph(**change)) == (((0x40, 1),), [Reuse(0x40, "step", name)])
+    assert epochs.observe(_graph(**change)) == (((0x40, 1),), [])
+    assert epochs.observe(_graph()) == (((0x40, 2),), [Reuse(0x40, name, "step")]), "back again is a third load"
+
+
+@pytest.mark.parametrize("change", [{"max_dynamic_shared_mem_bytes": 65536}, {"preferred_shared_mem_carveout": 50}])
+def test_a_setting_of_a_function_that_changed_is_no_other_function(change: dict[str, Any]) -> None:
+    epochs = HandleEpochs()
+    epochs.observe(_graph())
+    assert epochs.observe(_graph(**change)) == ((), [])
+
+
+def test_a_fact_learned_later_is_no_other_function_and_is_remembered() -> None:
+    epochs = HandleEpochs()
+    epochs.observe(_graph())
+    assert epochs.observe(_graph(code_sha256="a" * 64)) == ((), [])
+    assert epochs.observe(chain(kernel())) == ((), [])
+    assert epochs.observe(_graph(code_sha256="b" * 64))[1] == [Reuse(0x40, "step", "step")]
+
+
+def test_a_graph_of_a_handle_that_came_back_never_joins_the_graphs_of_the_old_function() -> None:
+    rig = Rig()
+    events: list[Event] = []
+    with closed(rig.registry(on_event=events.append), rig) as registry:
+        first = registry.register(rig.graph(1))
+        function = rig.fake.functions[rig.step]
+        for name in (b"another", b"step"):
+            function.name = name
+            rig.fake._names.clear()
+            entry = registry.register(rig.graph(2))
+            assert entry.group is not first.group
+        assert rig.execs() == 3
+    warnings = [str(event) for event in events if isinstance(event, HandleReused)]
+    assert warnings[0] == (
+        f"#1: handle {rig.step:#x} was step and is another now, so a module was unloaded; "
+        "graphs that were registered with the old function must not be replayed"
+    )
+    assert len(warnings) == 2

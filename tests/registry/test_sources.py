@@ -1,0 +1,103 @@
+"""What may be registered, and what may be named as a stream."""
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sigcontract.errors import UsageError
+from tests.registry.rig import Capture, Rig, closed
+
+
+class ProtocolStream:
+    """A stream of cuda.core."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._handle
+
+
+class Handle:
+    """A handle of cuda-bindings."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __int__(self) -> int:
+        return self._handle
+
+
+def _launched_on(monkeypatch: pytest.MonkeyPatch, stream: Any, *, captured: bool = False) -> int:
+    rig = Rig()
+    streams: list[int] = []
+    launch = rig.driver.graph_launch
+
+    def watched(graph_exec: int, to: int) -> None:
+        streams.append(to)
+        launch(graph_exec, to)
+
+    monkeypatch.setattr(rig.driver, "graph_launch", watched)
+    with closed(rig.registry(), rig) as registry:
+        entry = registry.register(Capture(rig.builder(1)) if captured else rig.graph(1))
+        entry.replay(stream)
+        registry.replay(entry, stream)
+    assert streams[0] == streams[1]
+    return streams[0]
+
+
+@pytest.mark.parametrize(
+    ("stream", "handle"),
+    [
+        (None, 0),
+        (0x51, 0x51),
+        (SimpleNamespace(cuda_stream=0x52), 0x52),
+        (ProtocolStream(0x53), 0x53),
+        (SimpleNamespace(__cuda_stream__=(0, 0x54)), 0x54),
+        (Handle(0x55), 0x55),
+    ],
+    ids=["none", "int", "torch", "cuda.core", "cuda.core before 0.3", "cuda-bindings"],
+)
+def test_every_kind_of_stream_is_taken(monkeypatch: pytest.MonkeyPatch, stream: Any, handle: int) -> None:
+    assert _launched_on(monkeypatch, stream) == handle
+
+
+def test_no_stream_means_the_current_one_of_pytorch_for_a_capture_of_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the legacy default stream the launch would not wait for what PyTorch put on its own stream."""
+    current = SimpleNamespace(cuda_stream=0x61)
+    torch = SimpleNamespace(cuda=SimpleNamespace(current_stream=lambda: current))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert _launched_on(monkeypatch, None, captured=True) == 0x61
+
+
+@pytest.mark.parametrize("stream", ["0", 1.5, True, object()])
+def test_what_is_no_stream_is_refused(stream: Any) -> None:
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        entry = registry.register(rig.graph(1))
+        with pytest.raises(UsageError, match=rf"a {type(stream).__name__} is no stream; give an int, a torch or a "):
+            entry.replay(stream)
+        assert rig.replayed(entry.replay) == {1}
+
+
+def test_a_capture_that_was_captured_again_is_not_the_graph_that_was_registered() -> None:
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        capture = Capture(rig.builder(1))
+        entry = registry.register(capture)
+        capture._builder = rig.builder(2)
+        with pytest.raises(Exception, match="was reset since it was registered") as caught:
+            entry.replay(0)
+        assert caught.value.code == "reset_graph"  # type: ignore[attr-defined]  # of RegistryError
+        entry.release()
+        assert rig.replayed(lambda: registry.register(capture).replay(0)) == {2}
+
+
+def test_the_registry_imports_no_torch_and_no_cuda() -> None:
+    import subprocess  # noqa: PLC0415  for this test alone
+
+    code = "import sys, sigcontract.registry, sigcontract.registry.sglang; print({'torch', 'cuda'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout.strip() == "set()"

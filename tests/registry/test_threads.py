@@ -1,0 +1,88 @@
+"""Many threads and streams on one registry."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from sigcontract.errors import RegistryError
+from sigcontract.registry.events import Event, StreamsSerialised
+from tests.registry.rig import Rig, closed
+
+THREADS = 8
+
+
+def test_eight_threads_launch_exactly_what_they_asked_for() -> None:
+    """One executable, eight graphs: an update of one thread must not come between update and launch of another."""
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        entries = [registry.register(rig.graph(value, nodes=1)) for value in range(THREADS)]
+        barrier = Barrier(THREADS)
+
+        def replay(place: int) -> None:
+            barrier.wait()
+            for _ in range(40):
+                entries[place].replay(place % 2)
+
+        rig.ran()
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(replay, range(THREADS)))
+        assert Counter(rig.ran()) == dict.fromkeys(range(THREADS), 40)
+        assert (rig.execs(), registry.stats().launches) == (1, 40 * THREADS)
+
+
+def test_threads_that_register_at_once_share_as_one_would() -> None:
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        graphs = [rig.graph(value, nodes=1, cluster=2 * (value % 2)) for value in range(24)]
+        with ThreadPoolExecutor(THREADS) as pool:
+            entries = list(pool.map(registry.register, graphs))
+        assert (rig.execs(), registry.stats().graphs) == (2, 24)
+        assert [rig.replayed(entry.replay) for entry in entries] == [{value} for value in range(24)]
+
+
+def test_closing_while_others_replay_ends_in_order() -> None:
+    rig = Rig()
+    registry = rig.registry()
+    entries = [registry.register(rig.graph(value, nodes=1)) for value in range(THREADS)]
+    barrier = Barrier(THREADS + 1)
+
+    def replay(place: int) -> str:
+        barrier.wait()
+        try:
+            for _ in range(10_000):
+                entries[place].replay()
+        except RegistryError as error:
+            return error.code
+        return "never closed"
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        running = [pool.submit(replay, place) for place in range(THREADS)]
+        barrier.wait()
+        registry.close()
+        assert {future.result() for future in running} == {"closed"}
+    assert (rig.execs(), rig.fake.misuse) == (0, [])
+
+
+def test_a_shared_executable_on_two_streams_is_warned_of_once() -> None:
+    rig = Rig()
+    events: list[Event] = []
+    with closed(rig.registry(on_event=events.append), rig) as registry:
+        first, second = (registry.register(rig.graph(value), f"graph {value}") for value in (1, 2))
+        for stream in (0x10, 0x10, 0x20, 0x30, 0x10):
+            first.replay(stream)
+            second.replay(stream)
+        (warning,) = (event for event in events if isinstance(event, StreamsSerialised))
+        assert str(warning) == (
+            "graph 1: 2 graphs share one executable and are replayed on streams 0x10 and 0x20; launches of one "
+            "executable run one after another, use a registry per stream to overlap them"
+        )
+
+
+def test_a_graph_alone_on_two_streams_is_as_with_plain_replay_and_not_warned_of() -> None:
+    rig = Rig()
+    events: list[Event] = []
+    with closed(rig.registry(on_event=events.append), rig) as registry:
+        entry = registry.register(rig.graph(1))
+        entry.replay(0x10)
+        entry.replay(0x20)
+    assert not any(isinstance(event, StreamsSerialised) for event in events)
