@@ -1,15 +1,16 @@
 """What an update does with each launch attribute, on one driver and device, and what a difference of it then means."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
+from sigcontract.compare.pairing import Doubt, NodeRefusal
 from sigcontract.compare.rules import ATTRIBUTE_RULES, RULES, Rule
-from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribute
-from sigcontract.model.findings import Evidence, Verdict
+from sigcontract.model.attributes import AttributeId, ClusterDim, DeviceUpdatableNode, LaunchAttribute
+from sigcontract.model.findings import Evidence, UpdateResult, Verdict
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record
 
-__all__ = ["ABSENT", "Attributes", "Difference", "Effect", "Effects", "attribute_path", "value_text"]
+__all__ = ["ABSENT", "AttributeSet", "Attributes", "Difference", "Effect", "Effects", "attribute_path", "value_text"]
 
 #: CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.
 USE_NODE_PRIORITY: Final = 8
@@ -82,6 +83,29 @@ class Effect(NamedTuple):
     evidence: Evidence
 
 
+class AttributeSet:
+    """The attributes of a node by id. Equal attributes have one of these, which is compared by identity.
+
+    Attributes
+    ----------
+    attributes
+        As recorded.
+    entries
+        By CUlaunchAttributeID.
+    cluster
+        The cluster dimension as ``2x1x1`` or ``none``; None where it is not known.
+    """
+
+    __slots__ = ("attributes", "cluster", "entries")
+
+    def __init__(self, attributes: Attributes) -> None:
+        self.attributes = attributes
+        self.entries: Mapping[int, LaunchAttribute] = {entry.id: entry for entry in attributes}
+        cluster = self.entries.get(AttributeId.CLUSTER_DIMENSION)
+        known = cluster is not None and isinstance(cluster.value, ClusterDim)
+        self.cluster = str(value_text(cluster)) if known else None
+
+
 class Effects:
     """The effects of every launch attribute under one profile and one set of instantiation flags.
 
@@ -97,8 +121,12 @@ class Effects:
         self._profile = profile
         self._flags = flags
         self._known: dict[int, Effect] = {}
-        self._entries: dict[Attributes, Mapping[int, LaunchAttribute]] = {}
-        self._differences: dict[tuple[Attributes, Attributes, Attributes], tuple[Difference, ...]] = {}
+        self._last = AttributeSet(())
+        self._sets: dict[Attributes, AttributeSet] = {(): self._last}
+        # By the number of the object, which is kept beside, so that the number stays its own.
+        self._set_of: dict[int, tuple[Attributes, AttributeSet]] = {}
+        self._refusals: dict[tuple[AttributeSet, AttributeSet], NodeRefusal | tuple[Doubt, ...]] = {}
+        self._differences: dict[tuple[AttributeSet, AttributeSet, AttributeSet], tuple[Difference, ...]] = {}
 
     def of(self, attribute_id: int) -> Effect:
         """Return what an update does with that CUlaunchAttributeID."""
@@ -111,20 +139,34 @@ class Effects:
         """Say whether a rule is that of an attribute that is a hint, whose value a fresh exec would follow."""
         return any(ATTRIBUTE_RULES[i].id == rule_id and self.of(i).kind == "hint" for i in _HINTS)
 
-    def refusing(self, *nodes: Mapping[int, LaunchAttribute]) -> list[int]:
-        """Return the ids of which the driver refuses a change: cooperative, and what flags and profile add."""
-        ids = _EXPECTED.union(*nodes) - _JUDGED_ELSEWHERE
-        return [AttributeId.COOPERATIVE, *sorted(i for i in ids if self.of(i).kind == "rejected")]
-
-    def entries(self, attributes: Attributes) -> Mapping[int, LaunchAttribute]:
-        """Return the entries by id."""
-        found = self._entries.get(attributes)
+    def set_of(self, attributes: Attributes) -> AttributeSet:
+        """Return the attributes by id, one object for all that are equal."""
+        found = self._set_of.get(id(attributes))
         if found is None:
-            found = self._entries[attributes] = {entry.id: entry for entry in attributes}
+            shared = self._last
+            if attributes != shared.attributes:  # most nodes have the attributes of the one before
+                known = self._sets.get(attributes)
+                self._last = shared = known or self._sets.setdefault(attributes, AttributeSet(attributes))
+            found = self._set_of[id(attributes)] = attributes, shared
+        return found[1]
+
+    def refusal(self, held: AttributeSet, candidate: AttributeSet) -> NodeRefusal | tuple[Doubt, ...]:
+        """Return which attribute the driver refuses a change of, or which leave that open."""
+        key = held, candidate
+        found = self._refusals.get(key)
+        if found is None:
+            found = self._refusals[key] = self._refusal(held.entries, candidate.entries)
         return found
 
-    def differences(self, held: Attributes, candidate: Attributes, fixed: Attributes) -> tuple[Difference, ...]:
-        """Compare every attribute but cooperative, cluster and device-updatable.
+    def doubts(self, attributes: AttributeSet) -> Iterator[Doubt]:
+        """Yield the attributes that decide whether the driver refuses, and are not known."""
+        for attribute_id in self._deciding(attributes.entries):
+            entry = attributes.entries.get(attribute_id)
+            if entry is None or entry.value is None:
+                yield _unknown(attribute_id, entry, entry)
+
+    def differences(self, held: AttributeSet, candidate: AttributeSet, fixed: AttributeSet) -> tuple[Difference, ...]:
+        """Compare every attribute but the cluster, and those that the driver refuses a change of.
 
         Parameters
         ----------
@@ -138,16 +180,44 @@ class Effects:
         key = held, candidate, fixed
         found = self._differences.get(key)
         if found is None:
-            found = self._differences[key] = tuple(self._compare(*map(self.entries, key)))
+            found = self._differences[key] = tuple(self._compare(held.entries, candidate.entries, fixed.entries))
         return found
+
+    def _deciding(self, *nodes: Mapping[int, LaunchAttribute]) -> list[int]:
+        """Return the ids that decide whether the driver refuses: the fixed ones, and what flags and profile add."""
+        more = _EXPECTED.union(*nodes) - _JUDGED_ELSEWHERE
+        return [
+            AttributeId.COOPERATIVE,
+            *sorted(i for i in more if self.of(i).kind == "rejected"),
+            AttributeId.DEVICE_UPDATABLE_KERNEL_NODE,
+        ]
+
+    def _refusal(
+        self, held: Mapping[int, LaunchAttribute], candidate: Mapping[int, LaunchAttribute]
+    ) -> NodeRefusal | tuple[Doubt, ...]:
+        doubts = []
+        for attribute_id in self._deciding(held, candidate):
+            old, new = held.get(attribute_id), candidate.get(attribute_id)
+            if _is_device_updatable(old) or _is_device_updatable(new):
+                # Not a change: no graph that holds such a node can be updated, and no header says with which answer.
+                result, changed = None, True
+            elif old is None or new is None or old.value is None or new.value is None:
+                doubts.append(_unknown(attribute_id, old, new))
+                continue
+            else:
+                result = UpdateResult.ERROR_ATTRIBUTES_CHANGED
+                changed = attribute_id != AttributeId.DEVICE_UPDATABLE_KERNEL_NODE and old.value != new.value
+            if changed:
+                path = attribute_path(attribute_id)
+                return NodeRefusal(self.of(attribute_id).rule.id, result, path, value_text(old), value_text(new))
+        return tuple(doubts)
 
     def _compare(
         self,
         held: Mapping[int, LaunchAttribute],
         candidate: Mapping[int, LaunchAttribute],
         fixed: Mapping[int, LaunchAttribute],
-    ) -> list[Difference]:
-        differences = []
+    ) -> Iterator[Difference]:
         for attribute_id in sorted((_EXPECTED | held.keys() | candidate.keys() | fixed.keys()) - _JUDGED_ELSEWHERE):
             effect = self.of(attribute_id)
             if effect.kind == "rejected":
@@ -155,8 +225,7 @@ class Effects:
             entries = held.get(attribute_id), candidate.get(attribute_id), fixed.get(attribute_id)
             difference = _difference(effect, attribute_id, *entries)
             if difference is not None:
-                differences.append(difference)
-        return differences
+                yield difference
 
 
 def attribute_path(attribute_id: int) -> str:
@@ -177,6 +246,14 @@ def value_text(entry: LaunchAttribute | None) -> int | str:
     if isinstance(value, Record):
         return ", ".join(f"{name} {getattr(value, name)}" for name in value.__struct_fields__)
     return value
+
+
+def _unknown(attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> Doubt:
+    return Doubt("kernel.attribute-unknown", attribute_path(attribute_id), value_text(old), value_text(new))
+
+
+def _is_device_updatable(entry: LaunchAttribute | None) -> bool:
+    return entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable != 0
 
 
 def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Effect:

@@ -223,12 +223,13 @@ def _follow(held: GraphSignature, candidate: GraphSignature, judge: Judge, pairi
             return Refusal(answer.rule, answer.result, at, None, path, answer.old, answer.new, subject)
         if answer:
             pairing.doubts[new] = answer
-        refusal = _descend(old_node, new_node, new, judge, pairing)
-        if refusal is not None:
-            return refusal
+        if isinstance(new_node, ChildGraphNode | ConditionalNode):
+            refusal = _descend(old_node, new_node, new, judge, pairing)
+            if refusal is not None:
+                return refusal
         for place, (old_edge, new_edge) in enumerate(zip(old_edges, new_edges, strict=True)):
             partner = partners.get(old_edge.node)
-            same_data = old_edge is new_edge or _data(old_edge) == _data(new_edge)
+            same_data = old_edge == new_edge or _data(old_edge) == _data(new_edge)
             if same_data and partner is None and new_edge.node not in taken:
                 partners[old_edge.node] = new_edge.node
                 taken.add(new_edge.node)
@@ -240,8 +241,6 @@ def _follow(held: GraphSignature, candidate: GraphSignature, judge: Judge, pairi
 
 def _descend(old: NodeSignature, new: NodeSignature, index: int, judge: Judge, pairing: Pairing) -> Refusal | None:
     """Apply the whole rule inside a child graph, or inside the readable bodies of a conditional."""
-    if not isinstance(new, ChildGraphNode | ConditionalNode):
-        return None
     inner: list[Pairing] = []
     refusal = None
     for at, old_body, new_body in body_pairs(old, new):

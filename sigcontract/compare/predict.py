@@ -210,7 +210,7 @@ def differences_along(
     """
     held, candidate = graphs
     refused = refused or pairing.refusal is not None
-    seen: dict[tuple[int, int, int], tuple[Difference, ...]] = {}
+    seen: dict[tuple[int, int, int], list[Difference]] = {}
     for old, new in sorted(pairing.pairs, key=itemgetter(1)):
         before, after = held.nodes[old], candidate.nodes[new]
         for doubt in pairing.doubts.get(new, ()):
@@ -222,7 +222,7 @@ def differences_along(
             key = id(before), id(after), id(first)
             differences = seen.get(key)
             if differences is None:
-                differences = seen[key] = tuple(judge.differences(before, after, first))
+                differences = seen[key] = judge.differences(before, after, first)
             for difference in differences:
                 yield Placed(difference, f"{at[1]}nodes[{new}]", subject_of(after))
         if new in pairing.inner:

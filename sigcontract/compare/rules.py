@@ -172,6 +172,13 @@ _KERNEL: Final = (
         "the profile's cooperative_function_update: stale, applied; without it: undetermined",
     ),
     Rule(
+        "kernel.cooperative-function-rejected", "KernelNodeSignature.kern, KernelNodeSignature.func", _REJECTED,
+        "measured",
+        "The profile measured that this driver refuses another function on a cooperative node.",
+        "the profile",
+        "only where the profile's cooperative_function_update is rejected",
+    ),
+    Rule(
         "kernel.context", "KernelNodeSignature.context", _REJECTED, "documented",
         "The owning context of the function cannot change.",
         _UPDATE,

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.compare.differences import ARRAY, OWNED, WAIT_FLUSH, WAITS, NodeJudge, effective_cluster
+from sigcontract.compare.differences import NodeJudge, effective_cluster
+from sigcontract.compare.other_nodes import ARRAY, OWNED, WAIT_FLUSH, WAITS
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import (
@@ -91,7 +92,7 @@ class _Walk:
 
     def _kernel(self, node: KernelNodeSignature) -> Any:
         effects = self._judge.effects
-        entries = effects.entries(node.attributes)
+        entries = effects.set_of(node.attributes).entries
         kept = [
             (entry.id, entry.state, entry.value)
             for entry in node.attributes

@@ -1,0 +1,239 @@
+"""What pairs of nodes other than kernels forbid, and what their differences mean: no profile changes any of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from sigcontract.compare.effects import Difference
+from sigcontract.compare.pairing import Doubt, NodeRefusal
+from sigcontract.compare.rules import RULE_OF_FIELD, RULES
+from sigcontract.model.findings import UpdateResult
+from sigcontract.model.graph import ConditionalNode, NodeSignature
+from sigcontract.model.nodes import (
+    BatchMemOpNode,
+    ExtSemasSignalNode,
+    ExtSemasWaitNode,
+    MemAllocNode,
+    MemcpyNode,
+    MemcpyOperand,
+    MemFreeNode,
+    MemOp,
+    MemsetNode,
+    OpaqueNode,
+    PointerFacts,
+)
+from sigcontract.model.record import Record
+
+__all__ = ["ARRAY", "OWNED", "WAITS", "WAIT_FLUSH", "difference", "node_differences", "node_refusal"]
+
+_PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
+
+#: CUmemorytype whose operands have an owner that may not change: device and unified.
+OWNED: Final = (2, 4)
+#: CU_MEMORYTYPE_ARRAY.
+ARRAY: Final = 3
+#: CU_STREAM_MEM_OP_WAIT_VALUE_32 and _64.
+WAITS: Final = (1, 4)
+#: CU_STREAM_WAIT_VALUE_FLUSH.
+WAIT_FLUSH: Final = 1 << 30
+
+_SIDES: Final = ("source", "destination")
+#: What says where the bytes of an operand are; ``memory_type`` is equal by then, ``pointer`` has rules of its own.
+_PLACE: Final = tuple(name for name in MemcpyOperand.__struct_fields__ if name not in ("memory_type", "pointer"))
+_Answer = NodeRefusal | tuple[Doubt, ...]
+
+
+def node_refusal(held: NodeSignature, candidate: NodeSignature) -> _Answer:
+    """Return why the driver refuses two nodes of one type, or why that cannot be told, or nothing."""
+    refusal = _REFUSALS.get(type(candidate))
+    return () if refusal is None else refusal(held, candidate)
+
+
+def node_differences(held: NodeSignature, candidate: NodeSignature) -> Iterator[Difference]:
+    """Yield what differs between two nodes that the driver pairs and does not refuse."""
+    if held is not candidate and held != candidate:
+        yield from _DIFFERENCES.get(type(candidate), _every_field)(held, candidate)
+
+
+def difference(rule_id: str, field: str, old: int | str | None, new: int | str | None) -> Difference:
+    """Return a difference that means what the table says."""
+    rule = RULES[rule_id]
+    return Difference(rule_id, field, rule.verdict, rule.evidence, old, new)
+
+
+def _text(value: object) -> int | str | None:
+    return value if value is None or isinstance(value, int | str) else str(value)
+
+
+def _changed(old: Record, new: Record, names: tuple[str, ...]) -> Iterator[tuple[str, Any, Any]]:
+    for name in names:
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield name, before, after
+
+
+def _fields(old: Record, new: Record, at: str, names: tuple[str, ...]) -> Iterator[Difference]:
+    """Compare fields whose rule always means the same."""
+    for name, before, after in _changed(old, new, names):
+        rule = RULE_OF_FIELD[f"{type(old).__name__}.{name}"]
+        yield difference(rule.id, f"{at}.{name}", _text(before), _text(after))
+
+
+def _every_field(old: Record, new: Record) -> Iterator[Difference]:
+    return _fields(old, new, "", tuple(name for name in old.__struct_fields__ if name != "graph"))
+
+
+def _owner(memory_type: int, old: PointerFacts | None, new: PointerFacts | None, at: str) -> NodeRefusal | None:
+    if memory_type in OWNED and old is not None and new is not None:
+        for name, before, after in _changed(old, new, old.__struct_fields__):
+            if before is not None and after is not None:
+                return NodeRefusal("memory.owner", _PARAMETERS, f"{at}.pointer.{name}", _text(before), _text(after))
+    return None
+
+
+def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
+    sides = [(f".{at}", getattr(old, at), getattr(new, at)) for at in _SIDES]
+    for at, a, b in sides:
+        if a.memory_type != b.memory_type:
+            return NodeRefusal("memcpy.memory-type", _PARAMETERS, f"{at}.memory_type", a.memory_type, b.memory_type)
+    if max(old.height, old.depth, new.height, new.depth) > 1:
+        shapes = (("", old, new, ("height", "depth", "width_bytes")), *((*side, _PLACE) for side in sides))
+        for at, a, b, names in shapes:
+            for name, before, after in _changed(a, b, names):
+                return NodeRefusal("memcpy.shape", _PARAMETERS, f"{at}.{name}", before, after)
+    owners = (_owner(a.memory_type, a.pointer, b.pointer, at) for at, a, b in sides)
+    return next((refusal for refusal in owners if refusal is not None), ())
+
+
+def _memset_refusal(old: MemsetNode, new: MemsetNode) -> _Answer:
+    if (old.height > 1) != (new.height > 1):
+        return NodeRefusal("memset.shape", _PARAMETERS, ".height", old.height, new.height)
+    if old.height > 1:
+        for name, before, after in _changed(old, new, ("height", "width", "element_size_bytes", "pitch_bytes")):
+            rule = "memset.pitch-2d" if name == "pitch_bytes" else "memset.shape"
+            return NodeRefusal(rule, _PARAMETERS, f".{name}", before, after)
+    return _owner(OWNED[0], old.pointer, new.pointer, "") or ()
+
+
+def _fixed_refusal(old: Record, new: Record) -> _Answer:
+    """Refuse any difference of a node whose recorded parameters an exec cannot change."""
+    for name, before, after in _changed(old, new, old.__struct_fields__):
+        rule = RULE_OF_FIELD[f"{type(old).__name__}.{name}"]
+        result = _PARAMETERS if rule.id == "semaphores.count" else None
+        return NodeRefusal(rule.id, result, f".{name}", _text(before), _text(after))
+    return ()
+
+
+def _batch_refusal(old: BatchMemOpNode, new: BatchMemOpNode) -> _Answer:
+    if old.context != new.context:
+        return NodeRefusal("batch-mem-op.context", None, ".context", f"{old.context:#x}", f"{new.context:#x}")
+    if len(old.operations) != len(new.operations):
+        return NodeRefusal("batch-mem-op.count", None, ".operations", len(old.operations), len(new.operations))
+    for place, (before, after) in enumerate(zip(old.operations, new.operations, strict=True)):
+        if before.operation != after.operation:
+            at = f".operations[{place}].operation"
+            return NodeRefusal("batch-mem-op.operation", None, at, before.operation, after.operation)
+        if before.flags != after.flags and not _wait_type_only(before, after):
+            at = f".operations[{place}].flags"
+            return NodeRefusal("batch-mem-op.flags", None, at, before.flags, after.flags)
+    if old.flags != new.flags:
+        return (Doubt("batch-mem-op.batch-flags", ".flags", old.flags, new.flags),)
+    return ()
+
+
+def _wait_type_only(old: MemOp, new: MemOp) -> bool:
+    return old.operation in WAITS and not (old.flags ^ new.flags) & WAIT_FLUSH
+
+
+def _opaque_doubt(old: OpaqueNode, new: OpaqueNode) -> _Answer:
+    return (Doubt("node.opaque", "", old.type, new.type),)
+
+
+def _conditional_refusal(old: ConditionalNode, new: ConditionalNode) -> _Answer:
+    if old.kind is not None and new.kind is not None and old.kind != new.kind:
+        return NodeRefusal("conditional.kind", None, ".kind", old.kind, new.kind)
+    if old.bodies is not None and new.bodies is not None and len(old.bodies) != len(new.bodies):
+        return NodeRefusal("conditional.bodies", None, ".bodies", len(old.bodies), len(new.bodies))
+    doubts = []
+    if old.kind is None or new.kind is None:
+        doubts.append(Doubt("conditional.unreadable", ".kind", old.kind, new.kind))
+    if old.bodies is None or new.bodies is None:
+        counts = (None if bodies is None else len(bodies) for bodies in (old.bodies, new.bodies))
+        doubts.append(Doubt("conditional.unreadable", ".bodies", *counts))
+    else:
+        for branch, (before, after) in enumerate(zip(old.bodies, new.bodies, strict=True)):
+            if before is None or after is None:
+                states = ("unreadable" if body is None else "readable" for body in (before, after))
+                doubts.append(Doubt("conditional.unreadable", f".bodies[{branch}]", *states))
+    return tuple(doubts)
+
+
+def _memcpy(old: MemcpyNode, new: MemcpyNode) -> Iterator[Difference]:
+    yield from _fields(old, new, "", ("width_bytes",))
+    for name, before, after in _changed(old, new, ("height", "depth")):
+        yield difference("memcpy.one-row", f".{name}", before, after)
+    for at in _SIDES:
+        a, b = getattr(old, at), getattr(new, at)
+        yield from _address(a.memory_type, a.address, b.address, (a.pointer, b.pointer), f".{at}.address")
+        yield from _fields(a, b, f".{at}", tuple(name for name in _PLACE if name != "address"))
+
+
+def _memset(old: MemsetNode, new: MemsetNode) -> Iterator[Difference]:
+    yield from _address(OWNED[0], old.destination, new.destination, (old.pointer, new.pointer), ".destination")
+    yield from _fields(old, new, "", ("value",))
+    for name, before, after in _changed(old, new, ("width", "element_size_bytes", "height")):
+        yield difference("memset.size", f".{name}", before, after)
+    yield from _fields(old, new, "", ("pitch_bytes",))
+
+
+def _batch(old: BatchMemOpNode, new: BatchMemOpNode) -> Iterator[Difference]:
+    for place, (before, after) in enumerate(zip(old.operations, new.operations, strict=True)):
+        at = f".operations[{place}]"
+        yield from _fields(before, after, at, ("address", "value"))
+        if before.flags != after.flags:
+            yield difference("batch-mem-op.wait-type", f"{at}.flags", before.flags, after.flags)
+
+
+def _conditional(old: ConditionalNode, new: ConditionalNode) -> Iterator[Difference]:
+    return _fields(old, new, "", ("handle",))
+
+
+def _address(
+    memory_type: int, old: int, new: int, pointers: tuple[PointerFacts | None, PointerFacts | None], at: str
+) -> Iterator[Difference]:
+    addresses = f"{old:#x}", f"{new:#x}"
+    if memory_type in OWNED and pointers[0] != pointers[1]:
+        yield difference("memory.owner-unproven", at, *addresses)
+    elif old == new:
+        return
+    elif memory_type == ARRAY:
+        yield difference("memory.owner-unproven", at, *addresses)
+    elif memory_type in OWNED and not _is_owner_known(pointers[0]):
+        yield difference("memory.owner-unknown", at, *addresses)
+    else:
+        yield difference("memset.destination" if at == ".destination" else "memcpy.address", at, *addresses)
+
+
+def _is_owner_known(pointer: PointerFacts | None) -> bool:
+    return pointer is not None and pointer.context is not None and pointer.device_ordinal is not None
+
+
+#: By the type of both nodes; a type that is not here is never refused.
+_REFUSALS: Final[Mapping[type, Callable[[Any, Any], _Answer]]] = {
+    MemcpyNode: _memcpy_refusal,
+    MemsetNode: _memset_refusal,
+    ExtSemasSignalNode: _fixed_refusal,
+    ExtSemasWaitNode: _fixed_refusal,
+    MemAllocNode: _fixed_refusal,
+    MemFreeNode: _fixed_refusal,
+    BatchMemOpNode: _batch_refusal,
+    ConditionalNode: _conditional_refusal,
+    OpaqueNode: _opaque_doubt,
+}
+
+#: By the type of both nodes; of a type that is not here every field is compared by its own rule.
+_DIFFERENCES: Final[Mapping[type, Callable[[Any, Any], Iterator[Difference]]]] = {
+    MemcpyNode: _memcpy,
+    MemsetNode: _memset,
+    BatchMemOpNode: _batch,
+    ConditionalNode: _conditional,
+}
