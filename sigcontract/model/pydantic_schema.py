@@ -61,8 +61,7 @@ class _Builder:
                     regex_engine="python-re",  # the patterns look ahead
                 )
             case types.LiteralType():
-                literal = core_schema.literal_schema(list(info.values))
-                return core_schema.no_info_before_validator_function(_not_boolean, literal)
+                return _literal(list(info.values))
             case types.EnumType():
                 return self._enum(info.cls)
             case types.UnionType():
@@ -96,10 +95,10 @@ class _Builder:
         return core_schema.definition_reference_schema(ref)
 
     def _enum(self, cls: type[Enum]) -> CoreSchema:
-        values = [member.value for member in cls]
+        values = _literal([member.value for member in cls])
         return core_schema.no_info_before_validator_function(
-            lambda value: value.value if isinstance(value, cls) else _not_boolean(value),
-            core_schema.no_info_after_validator_function(cls, core_schema.literal_schema(values)),
+            lambda value: value.value if isinstance(value, cls) else value,
+            core_schema.no_info_after_validator_function(cls, values),
             serialization=core_schema.plain_serializer_function_ser_schema(msgspec.to_builtins),
         )
 
@@ -156,11 +155,16 @@ def _tuple_or_list(schema: CoreSchema) -> CoreSchema:
     )
 
 
-def _not_boolean(value: Any) -> Any:
-    """Refuse ``true`` where pydantic would find it equal to 1."""
-    if isinstance(value, bool):
-        raise PydanticCustomError("boolean", "Input should not be a boolean")
-    return value
+def _literal(values: list[Any]) -> CoreSchema:
+    """Take one of the values, and not what pydantic finds equal to one: ``true`` and 1.0 are not 1."""
+    kinds = {type(value) for value in values}
+
+    def exact(value: Any) -> Any:
+        if type(value) not in kinds:
+            raise PydanticCustomError("literal_error", "Input should be one of: {values}", {"values": str(values)})
+        return value
+
+    return core_schema.no_info_before_validator_function(exact, core_schema.literal_schema(values))
 
 
 def _parts_of(cls: type[Struct], value: Any) -> Any:

@@ -20,7 +20,7 @@ class _Envelope(msgspec.Struct):
 
 
 _ENVELOPE_JSON = re.compile(rb'\{"document":"(?P<document>[a-z.]{1,64})",\n"version":(?P<version>[0-9]{1,9}),')
-_FIRST_BYTE = re.compile(rb"[ \t\r\n]*([\s\S])")
+_FIRST_BYTE = re.compile(rb"[ \t\r\n]*+([\s\S])")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 

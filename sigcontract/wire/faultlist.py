@@ -9,7 +9,7 @@ from sigcontract.errors import DecodeError, InvariantError, LimitError, RecordEr
 from sigcontract.model.record import Record
 from sigcontract.wire.decoding import sniffed, strictly_decoded
 from sigcontract.wire.documents import Form
-from sigcontract.wire.faults import below, translated
+from sigcontract.wire.faults import below
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES, MAX_FAULTS, MAX_LISTED_BYTES
 from sigcontract.wire.validation import UNFIT
 
@@ -40,8 +40,8 @@ def _of_types(form: Form, data: bytes, *, text: bool) -> list[RecordError]:
 
     try:
         plain = (msgspec.json if text else msgspec.msgpack).decode(data)
-    except UNFIT as error:
-        raise translated(error) from error
+    except UNFIT:
+        return []  # the typed decoder says where
     try:
         _adapter(form.wire).validate_python(plain)
     except ValidationError as error:
