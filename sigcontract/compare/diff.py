@@ -1,20 +1,19 @@
 """How two dumps differ: environment first, then each graph, every difference with what an update would make of it."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeVar
 
 from sigcontract.compare.graph_changes import Change, GraphChanges, compare_graphs
 from sigcontract.compare.matching import GraphPair, match_graphs
 from sigcontract.compare.policies import POLICIES
 from sigcontract.compare.predict import check_profile
 from sigcontract.compare.rules import RULES
-from sigcontract.errors import UsageError
+from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, SignatureDump
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
-from sigcontract.model.graph import GraphSignature
 from sigcontract.model.profile import DriverProfile
 
-__all__ = ["changes_of", "diff"]
+__all__ = ["Comparison", "compare_dumps", "diff"]
 
 _Key = TypeVar("_Key", int, str)
 _COMPLETE: Final = {True: "complete", False: "incomplete"}
@@ -35,8 +34,8 @@ def diff(
     old, new
         The dumps.
     profile
-        The profile of the driver that updates are judged for. None: only what is documented or reported is said,
-        and what that leaves open is undetermined.
+        The profile of the driver that updates are judged for. None: the shipped one that both dumps name and fit;
+        where there is none, only what is documented or reported is said, and what that leaves open is undetermined.
     policy
         What counts as a difference. ``portable``: everything that is the same in two runs of one program, handles by
         which of them are the same. ``exact``: every recorded field, handles and addresses included. ``share`` and
@@ -55,33 +54,88 @@ def diff(
     UsageError
         No policy has that name.
     """
+    return compare_dumps(old, new, profile, policy=policy).diff
+
+
+class Comparison(NamedTuple):
+    """The result of a diff, and behind each of its graphs every place of every difference.
+
+    ``changes`` is parallel to ``diff.graphs``; None for a graph without counterpart, and for a dump and itself.
+    """
+
+    diff: DumpDiff
+    changes: tuple[GraphChanges | None, ...]
+
+
+def compare_dumps(
+    old: SignatureDump,
+    new: SignatureDump,
+    profile: DriverProfile | None = None,
+    *,
+    policy: str = "portable",
+    labels: Collection[str] = (),
+) -> Comparison:
+    """Compare two dumps as `diff` does, and keep what a report draws.
+
+    Parameters
+    ----------
+    old, new, profile, policy
+        As for `diff`, which also says what is raised.
+    labels
+        Only the graphs that have one of these labels, in either dump; all where none is given.
+    """
     if policy not in POLICIES:
         raise UsageError(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}")
-    if profile is not None:
+    if profile is None:
+        profile = _named_profile(old, new)
+    else:
         for dump in (old, new):
             check_profile(profile, dump.environment)
-    pairs = match_graphs(old, new)
+    pairs = [pair for pair in match_graphs(old, new) if not labels or not pair.labels.isdisjoint(labels)]
     environment = tuple(_dump_findings(old, new))
-    one_capture = _one_capture(old.environment, new.environment)
     # A dump and itself: unknown as some of its values may be, they are those of one moment of one process.
-    same_dump = old == new
+    changes = (
+        (None,) * len(pairs)
+        if old == new
+        else tuple(_changes(pair, profile, policy, _one_capture(old.environment, new.environment)) for pair in pairs)
+    )
     graphs = tuple(
-        _graph_diff(pair, () if same_dump else _findings(pair, profile, policy, one_capture=one_capture))
-        for pair in pairs
+        _graph_diff(pair, _findings(pair, found, profile)) for pair, found in zip(pairs, changes, strict=True)
     )
-    return DumpDiff(
-        verdict=Verdict.worst([*(finding.verdict for finding in environment), *(graph.verdict for graph in graphs)]),
-        profile=None if profile is None else profile.id,
-        environment=environment,
-        graphs=graphs,
+    worst = Verdict.worst([*(finding.verdict for finding in environment), *(graph.verdict for graph in graphs)])
+    result = DumpDiff(
+        verdict=worst, profile=None if profile is None else profile.id, environment=environment, graphs=graphs
     )
+    return Comparison(result, changes)
 
 
-def changes_of(
-    old: GraphSignature, new: GraphSignature, profile: DriverProfile | None, policy: str, *, one_capture: bool
-) -> GraphChanges:
-    """Return what counts as a difference between two graphs that correspond, with every place."""
-    found = compare_graphs(old, new, profile, one_capture=one_capture, by_value=policy == "exact")
+def _named_profile(old: SignatureDump, new: SignatureDump) -> DriverProfile | None:
+    """Return the profile that both dumps were read under, where it is a shipped one and fits them."""
+    if old.profile is None or old.profile != new.profile:
+        return None
+    from sigcontract.driver.profile import PROFILES, shipped_profile  # noqa: PLC0415  loads the bindings' layouts
+
+    if old.profile not in PROFILES:
+        return None
+    profile = shipped_profile(old.profile)
+    try:
+        for dump in (old, new):
+            check_profile(profile, dump.environment)
+    except NotComparableError:
+        return None
+    return profile
+
+
+def _changes(
+    pair: GraphPair,
+    profile: DriverProfile | None,
+    policy: str,
+    one_capture: bool,  # noqa: FBT001  a plain fact
+) -> GraphChanges | None:
+    if pair.old is None or pair.new is None:
+        return None
+    by_value = policy == "exact"
+    found = compare_graphs(pair.old.graph, pair.new.graph, profile, one_capture=one_capture, by_value=by_value)
     return found._replace(changes=[change for change in found.changes if _counts(change, policy)])
 
 
@@ -91,14 +145,15 @@ def _counts(change: Change, policy: str) -> bool:
     return policy == "share" and change.difference.rule in _FUNCTION_RULES
 
 
-def _findings(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> Iterator[Finding]:
+def _findings(pair: GraphPair, found: GraphChanges | None, profile: DriverProfile | None) -> Iterator[Finding]:
     if pair.old is None or pair.new is None:
         rule = "graph.added" if pair.old is None else "graph.removed"
         yield _finding(rule, "graph", _size(pair.old), _size(pair.new))
         return
     if pair.old.label != pair.new.label:
         yield _finding("graph.label", "label", pair.old.label, pair.new.label)
-    yield from changes_of(pair.old.graph, pair.new.graph, profile, policy, one_capture=one_capture).findings(profile)
+    if found is not None:
+        yield from found.findings(profile)
 
 
 def _graph_diff(pair: GraphPair, found: Iterable[Finding]) -> GraphDiff:

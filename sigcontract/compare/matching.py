@@ -23,6 +23,11 @@ class GraphPair(NamedTuple):
     old: LabeledGraph | None
     new: LabeledGraph | None
 
+    @property
+    def labels(self) -> set[str]:
+        """The labels of the two, or of the one."""
+        return {entry.label for entry in self if entry is not None}
+
 
 def match_graphs(old: SignatureDump, new: SignatureDump) -> list[GraphPair]:
     """Return every graph of both dumps once: those of ``new`` in its order, then those that only ``old`` has.

@@ -1,0 +1,50 @@
+"""A diff as workflow commands of GitHub Actions: each finding is an annotation."""
+
+from sigcontract.compare.rules import RULES
+from sigcontract.model.findings import DumpDiff, Finding, Verdict
+from sigcontract.report.names import shortened
+from sigcontract.report.phrases import by_badness, change_of, like_graphs, place_of, summary
+
+__all__ = ["render_diff"]
+
+_LEVELS = {
+    Verdict.STALE: "error",
+    Verdict.REJECTED: "error",
+    Verdict.UNDETERMINED: "warning",
+    Verdict.UPDATABLE: "notice",
+    Verdict.HARMLESS: "notice",
+    Verdict.IDENTICAL: "notice",
+}
+
+
+def render_diff(diff: DumpDiff) -> str:
+    """Return one line per finding, the worst first, and one on the whole at the end.
+
+    GitHub shows no more than ten annotations of a level per step; the order decides which.
+    """
+    found = [(finding, "environment") for finding in diff.environment]
+    for graphs in like_graphs(diff.graphs):
+        label = graphs[0].label if len(graphs) == 1 else f"{graphs[0].label} and {len(graphs) - 1} more graphs"
+        found += ((finding, label) for finding in graphs[0].findings)
+    label_of = {id(finding): label for finding, label in found}
+    lines = [_annotation(finding, label_of[id(finding)]) for finding in by_badness([f for f, _ in found])]
+    lines.append(_command("notice", "sigcontract diff", summary(diff)))
+    return "\n".join(lines) + "\n"
+
+
+def _annotation(finding: Finding, label: str) -> str:
+    subject = f" ({shortened(finding.subject, 80)})" if finding.subject else ""
+    text = f"{label}: {place_of(finding)}{subject}: {change_of(finding.old, finding.new)}"
+    if finding.rule in RULES:
+        text += f"\n{RULES[finding.rule].why}"
+    return _command(_LEVELS[finding.verdict], f"{finding.verdict}: {finding.rule}", text)
+
+
+def _command(level: str, title: str, text: str) -> str:
+    """Return a workflow command; what would end it or open another one is escaped as GitHub asks."""
+    title = _escaped(title).replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={title}::{_escaped(text)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

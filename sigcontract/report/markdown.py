@@ -1,0 +1,55 @@
+"""A diff as Markdown, for a pull request or a job summary."""
+
+import re
+from collections.abc import Sequence
+
+from sigcontract.model.findings import DumpDiff, Finding
+from sigcontract.report.names import safe, shortened
+from sigcontract.report.phrases import change_of, like_graphs, place_of, summary
+
+__all__ = ["render_diff"]
+
+_LABELS_SHOWN = 5
+_HEAD = "| verdict | where | what | change | rule | evidence |\n|---|---|---|---|---|---|"
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
+
+
+def render_diff(diff: DumpDiff) -> str:
+    """Return the diff as headings and tables; graphs with the same findings share one."""
+    lines = [f"## sigcontract diff: {_text(summary(diff))}", ""]
+    if diff.profile is not None:
+        lines += [f"Verdicts hold for the driver profile {_code(diff.profile)}.", ""]
+    if diff.environment:
+        lines += ["### Environment", "", *_table(diff.environment), ""]
+    for graphs in like_graphs(diff.graphs):
+        shown = ", ".join(_code(graph.label) for graph in graphs[:_LABELS_SHOWN])
+        more = f" and {len(graphs) - _LABELS_SHOWN} more" if len(graphs) > _LABELS_SHOWN else ""
+        lines += [f"### {shown}{more}: {graphs[0].verdict}", "", *_table(graphs[0].findings), ""]
+    return "\n".join(lines)
+
+
+def _table(findings: Sequence[Finding]) -> list[str]:
+    return [_HEAD, *map(_row, findings)]
+
+
+def _row(finding: Finding) -> str:
+    subject = shortened(finding.subject, 80) if finding.subject else ""
+    cells = (
+        f"**{finding.verdict}**",
+        _code(place_of(finding)),
+        _text(subject),
+        _text(change_of(finding.old, finding.new)),
+        _code(finding.rule),
+        finding.evidence,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(text: str) -> str:
+    """Return text in which nothing is markup: names come out of files."""
+    return _SPECIAL.sub(r"\\\1", safe(text))
+
+
+def _code(text: str) -> str:
+    """Return a code span; a bar would end the table's cell even there, and a backtick the span."""
+    return f"`{safe(text).replace('`', chr(0x2019)).replace('|', chr(0xA6))}`"

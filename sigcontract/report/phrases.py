@@ -1,0 +1,60 @@
+"""Words that every form of a report shares: values, counts, verdicts, and one sentence on the whole."""
+
+from collections.abc import Sequence
+
+from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
+from sigcontract.report.names import differing, safe, shortened
+
+__all__ = ["NO_DIFFERENCES", "by_badness", "change_of", "counted", "like_graphs", "place_of", "summary"]
+
+NO_DIFFERENCES = "no differences"
+
+_BADNESS = tuple(reversed((
+    Verdict.IDENTICAL, Verdict.HARMLESS, Verdict.UPDATABLE, Verdict.UNDETERMINED, Verdict.REJECTED, Verdict.STALE,
+)))  # fmt: skip
+
+
+def by_badness(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, worst first, else in their order."""
+    return sorted(findings, key=lambda finding: _BADNESS.index(finding.verdict))
+
+
+def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) -> str:
+    """Return ``old → new``; names are demangled and cut so that their difference is seen."""
+    if isinstance(old, str) and isinstance(new, str):
+        old, new = differing(old, new, width)
+    return f"{_value(old, width)} → {_value(new, width)}"
+
+
+def _value(value: int | str | None, width: int) -> str:
+    return "none" if value is None else shortened(str(value), width)
+
+
+def place_of(finding: Finding) -> str:
+    """Return the path, and how many more there are."""
+    return safe(finding.path) if finding.count == 1 else f"{safe(finding.path)} and {finding.count - 1} more"
+
+
+def like_graphs(graphs: Sequence[GraphDiff]) -> list[list[GraphDiff]]:
+    """Return the graphs that differ, those with the same findings together, in the order of their first."""
+    alike: dict[tuple[Finding, ...], list[GraphDiff]] = {}
+    for graph in graphs:
+        if graph.findings:
+            alike.setdefault(graph.findings, []).append(graph)
+    return list(alike.values())
+
+
+def summary(diff: DumpDiff) -> str:
+    """Return one sentence: the verdict, and how many graphs differ."""
+    if not diff.findings:
+        return f"{NO_DIFFERENCES} in {counted(len(diff.graphs), 'graph')}"
+    differ = sum(bool(graph.findings) for graph in diff.graphs)
+    parts = [f"{differ} of {counted(len(diff.graphs), 'graph')} with findings"]
+    if diff.environment:
+        parts.append(f"{counted(len(diff.environment), 'finding')} on the environment")
+    return f"{diff.verdict}: {', '.join(parts)}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, singular or plural."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

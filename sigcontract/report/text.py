@@ -1,0 +1,190 @@
+"""A diff as text for people: what differs, in its place, repeated parts once, and why it matters."""
+
+import re
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import NamedTuple
+
+from sigcontract.compare.diff import Comparison
+from sigcontract.compare.graph_changes import Change, GraphChanges
+from sigcontract.compare.rules import RULES
+from sigcontract.model.findings import Finding, GraphDiff, Verdict
+from sigcontract.model.graph import NodeSignature
+from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.report.hunks import Hunks, Row, hunks_of, is_note
+from sigcontract.report.names import safe, shortened
+from sigcontract.report.phrases import change_of, counted, like_graphs, summary
+
+__all__ = ["render_diff"]
+
+#: Lines drawn of one graph; a graph that differs everywhere is not a screen to read.
+_ATTRIBUTE = re.compile(r"attributes\[(\w+)\]")
+_LINES = 60
+_LABELS = 4
+_NAME = 56
+_VALUE = 48
+
+_COLORS = {
+    Verdict.STALE: "\x1b[1;31m",
+    Verdict.REJECTED: "\x1b[31m",
+    Verdict.UNDETERMINED: "\x1b[35m",
+    Verdict.UPDATABLE: "\x1b[33m",
+    Verdict.HARMLESS: "\x1b[36m",
+    Verdict.IDENTICAL: "\x1b[32m",
+}
+_MARK_COLORS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "…": "\x1b[2m", " ": ""}
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+class _Paint(NamedTuple):
+    """Colour, or none."""
+
+    on: bool
+
+    def __call__(self, text: str, color: str) -> str:
+        return f"{color}{text}{_PLAIN}" if self.on and color and text else text
+
+    def verdict(self, verdict: Verdict) -> str:
+        """Return the verdict's word in its colour."""
+        return self(str(verdict), _COLORS[verdict])
+
+
+def render_diff(comparison: Comparison, *, color: bool = False) -> str:
+    """Return a diff for a person at a terminal.
+
+    Graphs with the same findings are drawn once. Names are demangled where the extra ``report`` is installed, cut to
+    fit a line, and free of control characters.
+
+    Parameters
+    ----------
+    comparison
+        What `compare_dumps` found.
+    color
+        Whether to use ANSI colours.
+    """
+    paint = _Paint(color)
+    lines = list(_lines(comparison, paint))
+    return "\n".join(lines) + "\n"
+
+
+def _lines(comparison: Comparison, paint: _Paint) -> Iterator[str]:
+    result = comparison.diff
+    verdict, _, rest = summary(result).partition(":")
+    yield f"{paint.verdict(result.verdict)}:{rest}" if rest else verdict
+    if result.profile is not None and result.findings:
+        yield f"verdicts hold for driver profile {safe(result.profile)}"
+    if result.environment:
+        yield ""
+        yield paint("environment", _BOLD)
+        yield from (f"  {_plain_line(finding, paint)}" for finding in result.environment)
+    changes_of = {id(graph): found for graph, found in zip(result.graphs, comparison.changes, strict=True)}
+    for graphs in like_graphs(result.graphs):
+        first = graphs[0]
+        found = changes_of[id(first)]
+        yield ""
+        yield f"{paint(_labels(graphs), _BOLD)}: {paint.verdict(first.verdict)}{_sizes(found)}"
+        if found is None:
+            yield from (f"  {_plain_line(finding, paint)}" for finding in first.findings)
+            continue
+        if first.old_label != first.new_label:
+            yield f"  labelled {safe(first.old_label or '')} in the old dump"
+        yield from _limited(_drawn(hunks_of(found), paint))
+        notes = [change for change in found.changes if is_note(change)]
+        yield from (f"  ? {_note(change, paint)}" for change in notes)
+    yield from _reasons(result.findings, paint)
+
+
+def _labels(graphs: Sequence[GraphDiff]) -> str:
+    shown = ", ".join(safe(graph.label) for graph in graphs[:_LABELS])
+    return f"{shown} and {len(graphs) - _LABELS} more graphs" if len(graphs) > _LABELS else shown
+
+
+def _sizes(found: GraphChanges | None) -> str:
+    if found is None:
+        return ""
+    old, new = len(found.aligned.old.nodes), len(found.aligned.new.nodes)
+    return f", {counted(new, 'node')}" if old == new else f", {old} → {counted(new, 'node')}"
+
+
+def _plain_line(finding: Finding, paint: _Paint) -> str:
+    path = finding.path.removeprefix("environment.")
+    return f"{safe(path)}  {change_of(finding.old, finding.new)}  {paint.verdict(finding.verdict)}  {finding.rule}"
+
+
+def _limited(lines: Iterator[str]) -> Iterator[str]:
+    drawn = list(lines)
+    yield from drawn[:_LINES]
+    if len(drawn) > _LINES:
+        yield f"  … {len(drawn) - _LINES} more lines; --format json has every finding"
+
+
+def _drawn(hunks: Hunks, paint: _Paint) -> Iterator[str]:
+    width = max((len(str(row.place)) for row in hunks.rows), default=1)
+    for block in hunks.blocks:
+        rows = hunks.rows[block.start : block.start + block.length]
+        if block.count > 1:
+            last = hunks.rows[block.start + block.length * block.count - 1]
+            nodes = sum(max(row.left_out, 1) for row in rows)
+            yield paint(
+                f"  {block.count} times these {nodes} nodes, up to [{last.place + max(last.left_out - 1, 0)}]:", _BOLD
+            )
+        for row in rows:
+            yield from _row(row, width, paint)
+    if hunks.places_left_out:
+        yield f"  … and {hunks.places_left_out} more nodes that differ; --format json has every finding"
+
+
+def _row(row: Row, width: int, paint: _Paint) -> Iterator[str]:
+    mark_color = _MARK_COLORS[row.mark]
+    if row.node is None:
+        yield paint(f"  … {row.left_out} nodes as before", mark_color)
+        return
+    rules = ""
+    if row.mark in "+-":
+        difference = row.changes[0].difference
+        rules = f"  {paint.verdict(difference.verdict)}  {difference.rule}"
+    yield paint(f"  {row.mark} [{row.place:>{width}}] {_node(row.node)}", mark_color) + rules
+    if row.mark == "~":
+        yield from (f"      {'':{width}}{_detail(change, paint)}" for change in row.changes)
+
+
+def _node(node: NodeSignature) -> str:
+    kind = str(node.__struct_config__.tag)
+    if not isinstance(node, KernelNodeSignature):
+        return kind
+    return f"{kind} {shortened(node.name, _NAME)}  <<<{node.grid_dim}, {node.block_dim}>>>"
+
+
+def _detail(change: Change, paint: _Paint) -> str:
+    difference = change.difference
+    values = change_of(difference.old, difference.new, width=_VALUE)
+    return f"{safe(_field(change))}  {values}  {paint.verdict(difference.verdict)}  {difference.rule}"
+
+
+def _field(change: Change) -> str:
+    """Return the path below the node, as a person would say it."""
+    field = change.paths[0] if change.paths[0].startswith("dependencies") else change.difference.field
+    more = f" and {change.number // len(change.places) - 1} more" if change.number > len(change.places) > 0 else ""
+    return _ATTRIBUTE.sub(r"\1", field).removeprefix(".") + more
+
+
+def _note(change: Change, paint: _Paint) -> str:
+    difference = change.difference
+    what = [f"{_field(change)} {difference.old}"] if difference.old is not None else []
+    if difference.rule == "function.code-unknown":
+        what.append(counted(change.number, "function"))
+    elif change.places:
+        what.append(f"at {counted(change.number, 'node')}")
+    if change.subject:
+        what.append(shortened(change.subject, _NAME))
+    return f"{paint.verdict(difference.verdict)}  {difference.rule}  {safe(', '.join(what))}".rstrip()
+
+
+def _reasons(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
+    """Yield, once for each rule whose verdict is not plainly safe, why that is so and how it is known."""
+    told = {finding.rule: finding for finding in findings if not finding.verdict.safe and finding.rule in RULES}
+    for rule_id, finding in told.items():
+        rule = RULES[rule_id]
+        yield ""
+        yield f"{paint(rule_id, _BOLD)}: {paint.verdict(finding.verdict)}, {finding.evidence}"
+        yield from wrap(rule.why, 110, initial_indent="  ", subsequent_indent="  ")
