@@ -1,0 +1,206 @@
+"""``sigcontract record``: run a program unchanged and record every CUDA graph that it instantiates."""
+
+import argparse
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from sigcontract.cli.parser import Parser, Subparsers
+from sigcontract.driver.record import DEFAULT_LABEL
+from sigcontract.driver.record_process import ProcessReport, RecordSettings, read_reports
+from sigcontract.errors import FileError, UsageError
+from sigcontract.report.names import safe
+
+__all__ = ["register", "run"]
+
+_DESCRIPTION = """\
+Run a program unchanged and write one dump per process with every CUDA graph, as it was instantiated.
+
+Python processes that the program starts are recorded too. The program's output, signals and exit status stay its own:
+this command exits as the program did. What was recorded, and what is missing, is told on standard error at the end.
+"""
+
+_EXAMPLE = """\
+example:
+  sigcontract record -o dumps -- python serve.py --port 8000
+  sigcontract record -o dumps --label 'decode/{caller}' -m my_package.serve
+"""
+
+#: Signals that a program is commonly sent; passed on, so that it does not matter which of the two gets them.
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT, signal.SIGWINCH)
+#: Signals that a terminal sends to both.
+_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser: Parser = subparsers.add_parser(
+        "record",
+        help="run a program and record the graphs that it instantiates",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        usage="sigcontract record -o DIR [options] (-- PROGRAM [ARGUMENT ...] | -m MODULE [ARGUMENT ...])",
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder for the dumps")
+    parser.add_argument(
+        "--label",
+        default=DEFAULT_LABEL,
+        metavar="TEMPLATE",
+        help="labels of the graphs, with {order}, {caller}, {nodes}, {rank}, {pid} (default: %(default)s)",
+    )
+    parser.add_argument("--format", choices=("json", "msgpack"), default="json", help="form of the dumps")
+    parser.add_argument("--stacks", action="store_true", help="keep the Python stack of every instantiation")
+    parser.add_argument(
+        "--signal",
+        default="SIGUSR2",
+        metavar="NAME",
+        help="signal on which a process writes its dump at once, or 'none' (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--at",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="begin at the import of this module instead of at that of a known user of CUDA; may be repeated",
+    )
+    parser.add_argument("--report", metavar="FILE", type=Path, help="also write what was recorded as JSON")
+    parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does")
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it, and return the program's exit status.
+
+    Raises
+    ------
+    UsageError
+        There is no program, or a setting names something that there is not.
+    FileError
+        The folder cannot be written to, or the program cannot be run. The program was not started.
+    """
+    command = _command(args)
+    settings = RecordSettings(
+        label=args.label,
+        format=args.format,
+        stacks=args.stacks,
+        demand=None if args.signal == "none" else args.signal,
+    )
+    settings.check()
+    folder = _writable(args.output)
+    with tempfile.TemporaryDirectory(prefix="sigcontract-record-") as temporary:
+        status = Path(temporary)
+        ended = _run(command, settings.environment(folder, status, os.environ, tuple(args.at)))
+        reports = read_reports(status)
+    _tell(reports, folder)
+    if args.report is not None:
+        _save_report(args.report, reports)
+    if ended < 0:
+        _end_by(-ended)
+    return ended
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    program = args.program[1:] if args.program[:1] == ["--"] else args.program
+    if args.module is not None:
+        if not args.module:
+            raise UsageError("-m needs the name of a module; `sigcontract record --help` shows the usage")
+        return [sys.executable, "-m", *args.module]
+    if not program:
+        raise UsageError(
+            "there is no program to run; give it behind --, as: sigcontract record -o dumps -- python x.py"
+        )
+    return list(program)
+
+
+def _writable(folder: Path) -> Path:
+    """Return the folder as an absolute path, made and tried: better to fail now than after an hour of capturing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"\0")
+            file.flush()
+    except OSError as error:
+        msg = f"nothing can be written to {folder}: {error.strerror}; name another folder with -o"
+        raise FileError(msg, file=str(folder)) from error
+    return folder.resolve()
+
+
+def _run(command: list[str], environment: dict[str, str]) -> int:
+    """Run the program to its end and return its status as subprocess gives it, negative for a signal."""
+    with _signals() as started:
+        try:
+            process = subprocess.Popen(command, env=environment)  # noqa: S603  running it is what was asked for
+        except OSError as error:
+            msg = f"{command[0]} cannot be run: {error.strerror}; check its name and that it may be executed"
+            raise FileError(msg, file=command[0]) from error
+        started.append(process)
+        return process.wait()
+
+
+@contextmanager
+def _signals() -> Iterator[list["subprocess.Popen[bytes]"]]:
+    """Pass signals on to the process that is put into the list; leave those of the terminal to it alone."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        for process in processes:
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
+    # A handler, not SIG_IGN: the program would inherit that one.
+    before |= {number: signal.signal(number, lambda _number, _frame: None) for number in _FROM_TERMINAL}
+    try:
+        yield processes
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_by(number: int) -> None:
+    """End by the signal that ended the program, so that whoever waits for this process sees the same."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _tell(reports: list[ProcessReport], folder: Path) -> None:
+    for line in _lines(reports, folder):
+        sys.stderr.write(f"sigcontract: record: {safe(line)}\n")
+
+
+def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
+    dumps = [report for report in reports if report.dump is not None]
+    graphs = sum(report.graphs for report in dumps)
+    if dumps:
+        yield f"{graphs} graphs of {len(dumps)} processes in {folder}"
+    elif reports:
+        yield "nothing was recorded: no graph was instantiated"
+    else:
+        yield "nothing was recorded: no Python process imported a module that is known to use CUDA (--at names others)"
+    for report in reports:
+        if report.dump is not None:
+            state = "" if report.complete else ", did not end in order: what came after its last write is missing"
+            yield f"{Path(report.dump).name}: {report.graphs} graphs{state}"
+        for problem in report.problems:
+            yield f"process {report.process_id} ({report.program}): {problem}"
+
+
+def _save_report(path: Path, reports: list[ProcessReport]) -> None:
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(reports), indent=2) + b"\n")
+    except OSError as error:
+        sys.stderr.write(f"sigcontract: record: the report could not be written to {path}: {error.strerror}\n")

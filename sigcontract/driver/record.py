@@ -1,0 +1,361 @@
+"""Recording: every graph of a process, as it is instantiated, in one dump.
+
+A dump is rewritten as graphs come, from a thread of its own, so that a process that dies loses at most what came
+after the last write. Whatever goes wrong becomes a line of `Recorder.problems`; the program never hears of it.
+"""
+
+import atexit
+import os
+import string
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import RLock
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
+
+from sigcontract.driver import observe
+from sigcontract.driver.environment import environment
+from sigcontract.driver.profile import read_profile
+from sigcontract.driver.reader import read_graph
+from sigcontract.driver.record_frameworks import distributed_rank, watch_frameworks
+from sigcontract.driver.record_writer import BackgroundWriter
+from sigcontract.errors import DriverError, SigcontractError, UsageError
+from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
+from sigcontract.model.graph import GraphSignature, NodeSignature
+from sigcontract.wire.codec import save
+
+if TYPE_CHECKING:
+    from sigcontract.driver.observe import Observations
+
+__all__ = ["DEFAULT_LABEL", "EXTENSION", "Recorder", "check_label", "record_to"]
+
+DEFAULT_LABEL = "graph/{order}"
+#: Key of the dump's extensions under which a recording says what is missing, and where graphs were captured.
+EXTENSION = "sigcontract.record"
+
+_FIELDS = ("caller", "nodes", "order", "pid", "rank")
+_STACK_DEPTH = 64
+_OWN_CODE = str(Path(__file__).resolve().parents[1])
+_LIBRARY_CODE = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_OWN_CODE, "<frozen"}
+)
+
+
+def check_label(template: str) -> None:
+    """Raise UsageError where a label's template does not fit.
+
+    Parameters
+    ----------
+    template
+        Text with the fields ``{order}`` (0, 1, … in this process), ``{caller}`` (the function outside of libraries
+        that instantiated), ``{nodes}``, ``{pid}`` and ``{rank}``.
+    """
+    try:
+        template.format(**dict.fromkeys(_FIELDS, 0))
+        unknown = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None} - set(_FIELDS)
+    except (ValueError, KeyError, IndexError, AttributeError) as error:
+        msg = f"the label {template!r} is no template ({error}); fields are {', '.join(_FIELDS)}, braces are doubled"
+        raise UsageError(msg) from error
+    if unknown:
+        raise UsageError(f"a label has no field {unknown.pop()!r}; there are {', '.join(_FIELDS)}")
+
+
+class Recorder:
+    """Records every graph of this process from `start` to `close`.
+
+    Parameters
+    ----------
+    path_of
+        Gives the file for a process id. A forked child writes to a file of its own, once it has a graph.
+    label
+        Template of the graphs' labels, see `check_label`.
+    stacks
+        Whether to keep the Python stack of every instantiation.
+    on_write
+        Called after every write, successful or not.
+
+    Raises
+    ------
+    UsageError
+        The label is no template.
+    """
+
+    def __init__(
+        self,
+        path_of: Callable[[int], Path],
+        *,
+        label: str = DEFAULT_LABEL,
+        stacks: bool = False,
+        on_write: "Callable[[Recorder], object] | None" = None,
+    ) -> None:
+        check_label(label)
+        self._path_of = path_of
+        self._label = label
+        self._stacks = stacks
+        self._on_write = on_write
+        self._observations: Observations | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lock = RLock()
+        self._writing = RLock()
+        self._writer = BackgroundWriter(self.write)
+        self._path: Path | None = None
+        self._graphs: list[LabeledGraph] = []
+        self._labels: dict[str, int] = {}
+        self._seen = 0
+        self._traces: dict[str, list[str]] = {}
+        self._nodes: dict[NodeSignature, NodeSignature] = {}
+        self._problems: list[str] = []
+        self._where: tuple[Environment, str | None] | None = None
+        self._rank: tuple[int, int] | None = None
+        self._unwritten = False
+        #: Whether the last write was, or is, the last one.
+        self.ended = False
+
+    # What a report asks
+
+    @property
+    def path(self) -> Path | None:
+        """The dump's file, None as long as nothing was written."""
+        return self._path
+
+    @property
+    def graph_count(self) -> int:
+        """Graphs recorded so far."""
+        return len(self._graphs)
+
+    @property
+    def saved(self) -> bool:
+        """Whether all that was recorded is on disk."""
+        return not self._unwritten
+
+    @property
+    def problems(self) -> list[str]:
+        """What is missing from the dump, and why."""
+        seen = self._observations
+        return [*self._problems, *(seen.problems if seen is not None else ())]
+
+    # Life
+
+    def start(self) -> Self:
+        """Begin. Without CUPTI, graphs that PyTorch captures are recorded as their nodes tell them."""
+        try:
+            self._observations = observe.acquire()
+            self._observations.on_instantiated.append(self.add)
+        except SigcontractError as error:
+            self._problems.append(f"launches are not observed, attributes that nodes do not tell stay unread: {error}")
+        watch_frameworks(self)
+        atexit.register(self.close)
+        os.register_at_fork(after_in_child=self._begin)
+        return self
+
+    def close(self) -> None:
+        """Write what there is, as complete, and end. Closing twice is allowed."""
+        if self.ended:
+            return
+        if not self._writer.stop():
+            self.complain("the last write did not end in time; what came after the one before is missing")
+            return
+        self.end()
+        self.yield_cupti(None)
+        atexit.unregister(self.close)
+
+    def end(self) -> None:
+        """Write what there is, as complete, and leave everything else to the process's end, which is now."""
+        if self.ended:
+            return
+        self.ended = True
+        if self._seen:
+            self.write(complete=True)
+        elif self._on_write is not None:
+            self._on_write(self)
+
+    def yield_cupti(self, reason: str | None) -> None:
+        """Give CUPTI back, to a profiler of the program's own; from then on only nodes' own answers are recorded."""
+        seen, self._observations = self._observations, None
+        if seen is None:
+            return
+        self._problems += seen.problems
+        seen.on_instantiated.remove(self.add)
+        observe.release()
+        if reason is not None:
+            self._problems.append(f"{reason}: launches are not observed from here on ({self._seen} graphs were)")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Graphs
+
+    @property
+    def observing(self) -> bool:
+        """Whether CUPTI tells of instantiations."""
+        return self._observations is not None
+
+    def add(self, graph: int) -> None:
+        """Record a CUgraph as it is now."""
+        with self._lock:
+            order = self._seen
+            self._seen += 1
+            try:
+                signature = self._interned(read_graph(graph, observations=self._observations))
+            except SigcontractError as error:
+                self._problems.append(f"graph {order} could not be read: {error}")
+            else:
+                self._keep(order, signature)
+            self._unwritten = True
+        self._writer.wake()
+
+    def _keep(self, order: int, signature: GraphSignature) -> None:
+        stack = list(_frames())
+        label = self._label.format(
+            order=order,
+            caller=next((frame.f_code.co_qualname for frame in stack if not _is_library(frame)), "-"),
+            nodes=len(signature.nodes),
+            pid=os.getpid(),
+            rank=self._environment()[0].rank,
+        )
+        count = self._labels[label] = self._labels.get(label, 0) + 1
+        if count > 1:
+            label = f"{label}#{count}"
+        self._graphs.append(LabeledGraph(label=label, graph=signature))
+        if self._stacks:
+            self._traces[label] = [
+                f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_qualname}" for frame in reversed(stack)
+            ]
+
+    def _interned(self, graph: GraphSignature) -> GraphSignature:
+        """Return the graph with nodes shared with earlier ones: many graphs of one model cost little more than one."""
+        distinct = {id(node): node for node in graph.nodes}
+        shared = {key: self._nodes.setdefault(node, node) for key, node in distinct.items()}
+        return GraphSignature(nodes=tuple(shared[id(node)] for node in graph.nodes), dependencies=graph.dependencies)
+
+    # Writing
+
+    def write(self, *, complete: bool = False) -> bool:
+        """Write the dump. Returns whether it is on disk; if not, `problems` says why, and the next write tries again.
+
+        Parameters
+        ----------
+        complete
+            Whether the process ends in order, so that nothing comes after.
+        """
+        with self._writing:
+            with self._lock:
+                dump = self._dump(complete=complete)
+                self._unwritten = False
+            try:
+                if self._path is None:
+                    self._path = self._path_of(os.getpid())
+                save(dump, self._path)
+            except SigcontractError as error:
+                self._unwritten = True
+                self.complain(f"the dump could not be written: {error}")
+            if self._on_write is not None:
+                self._on_write(self)
+            return not self._unwritten
+
+    def _dump(self, *, complete: bool) -> SignatureDump:
+        where, profile = self._environment()
+        # Kept once known: programs leave their process group before they end.
+        self._rank = distributed_rank() or self._rank
+        if self._rank is not None:
+            where = replace(where, rank=self._rank[0], world_size=self._rank[1])
+        return SignatureDump(
+            environment=where,
+            profile=profile,
+            complete=complete,
+            graphs=tuple(self._graphs),
+            extensions={EXTENSION: self._remarks()},
+        )
+
+    def _remarks(self) -> dict[str, Any]:
+        remarks: dict[str, Any] = {"problems": self.problems}
+        if self._stacks:
+            remarks["stacks"] = dict(self._traces)
+        return remarks
+
+    @property
+    def environment(self) -> Environment:
+        """Where the dump comes from, as the process's start tells."""
+        return self._environment()[0]
+
+    def _environment(self) -> tuple[Environment, str | None]:
+        if self._where is None:
+            where = environment()
+            try:
+                profile = read_profile().id
+            except DriverError:
+                profile = None
+            self._where = where, profile
+        return self._where
+
+    def complain(self, problem: str) -> None:
+        """Add a problem, once."""
+        if problem not in self._problems:
+            self._problems.append(problem)
+
+
+def record_to(path: "str | os.PathLike[str]", *, label: str = DEFAULT_LABEL, stacks: bool = False) -> Recorder:
+    """Record every graph that this process instantiates from now on, until the recorder is closed.
+
+    Parameters
+    ----------
+    path
+        The dump; its suffix picks the format, as in `sigcontract.save`. Forked children write beside it, with their
+        process id in the name.
+    label
+        Template of the graphs' labels, see `check_label`.
+    stacks
+        Whether to keep the Python stack of every instantiation.
+
+    Returns
+    -------
+    Recorder
+        Started. Close it, use it in a ``with``, or leave it: it is closed when the interpreter ends.
+
+    Raises
+    ------
+    UsageError
+        The label is no template.
+
+    Examples
+    --------
+    >>> with record_to("decode.dump.json") as recorder:  # doctest: +SKIP
+    ...     engine.capture_graphs()
+    >>> recorder.problems  # doctest: +SKIP
+    []
+    """
+    target, owner = Path(path), os.getpid()
+
+    def path_of(process_id: int) -> Path:
+        if process_id == owner:
+            return target
+        stem, dot, suffixes = target.name.partition(".")
+        return target.with_name(f"{stem}.pid{process_id}{dot}{suffixes}")
+
+    return Recorder(path_of, label=label, stacks=stacks).start()
+
+
+def _frames() -> Iterator[FrameType]:
+    """Yield the program's Python frames, innermost first, without those of this package."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  the documented way to a frame
+    depth = 0
+    while frame is not None and depth < _STACK_DEPTH:
+        if not frame.f_code.co_filename.startswith(_OWN_CODE):
+            depth += 1
+            yield frame
+        frame = frame.f_back
+
+
+def _is_library(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_LIBRARY_CODE)

@@ -1,0 +1,154 @@
+"""What recording needs of the frameworks that a program uses: to make way for their profilers, and their names.
+
+Nothing here imports a framework; functions of modules that the program imports are wrapped once they are there.
+"""
+
+import functools
+import sys
+from collections.abc import Callable
+from ctypes import byref, c_int, c_uint64, c_void_p
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any, Protocol
+
+from sigcontract.driver.functions import Entry
+from sigcontract.driver.library import SUCCESS, Library, resolve_with_bindings
+from sigcontract.errors import DriverError
+
+__all__ = ["AfterImport", "Recording", "distributed_rank", "watch_frameworks"]
+
+
+class Recording(Protocol):
+    """What the wrapped functions tell a recorder."""
+
+    @property
+    def observing(self) -> bool:
+        """Whether CUPTI tells of instantiations."""
+        ...
+
+    def add(self, graph: int) -> None:
+        """Record a CUgraph."""
+        ...
+
+    def yield_cupti(self, reason: str | None) -> None:
+        """Give CUPTI back."""
+        ...
+
+
+#: Functions that start a profiler that needs CUPTI's subscription: module, function, what the report calls it.
+_PROFILERS = (
+    ("torch.autograd.profiler", "_prepare_profiler", "torch.profiler started"),
+    ("jax._src.profiler", "start_trace", "jax.profiler started"),
+    ("jax._src.profiler", "start_server", "jax.profiler's server started"),
+)
+#: A module whose import alone means that the program is about to use CUPTI.
+_CUPTI_USERS = ("cupti",)
+
+
+def watch_frameworks(recording: Recording) -> None:
+    """Wrap what is there, and what will be imported."""
+    actions: dict[str, Callable[[Any], None]] = {}
+    for name, functions in _by_module().items():
+        actions[name] = functools.partial(_wrap_profilers, recording, functions)
+    for name in _CUPTI_USERS:
+        actions[name] = lambda _: recording.yield_cupti("the program imported cupti")
+    actions["torch.cuda.graphs"] = functools.partial(_wrap_torch_capture, recording)
+    for name in list(actions):
+        module = sys.modules.get(name)
+        if module is not None:
+            actions.pop(name)(module)
+    sys.meta_path.insert(0, AfterImport(actions))
+
+
+def _by_module() -> dict[str, list[tuple[str, str]]]:
+    modules: dict[str, list[tuple[str, str]]] = {}
+    for module, function, what in _PROFILERS:
+        modules.setdefault(module, []).append((function, what))
+    return modules
+
+
+class AfterImport(MetaPathFinder):
+    """Calls a function on a module right after its import. It finds nothing itself.
+
+    Parameters
+    ----------
+    actions
+        What to do, by full name of the module. Each is done once.
+    """
+
+    def __init__(self, actions: dict[str, Callable[[Any], None]]) -> None:
+        self._actions = actions
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Find a module of `actions` as Python would, and have its action follow its execution."""
+        action = self._actions.pop(fullname, None)
+        if action is None:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            execute(module)
+            action(module)
+
+        # On the instance, so that the loader stays of its class: tools ask it for source and resources.
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _wrap_profilers(recording: Recording, functions: list[tuple[str, str]], module: Any) -> None:
+    for name, what in functions:
+        original = getattr(module, name, None)
+        if original is not None:
+            setattr(module, name, _before(original, functools.partial(recording.yield_cupti, what)))
+
+
+def _before(original: Callable[..., Any], action: Callable[[], None]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        action()
+        return original(*args, **kwargs)
+
+    return wrapped
+
+
+def _wrap_torch_capture(recording: Recording, module: Any) -> None:
+    """Record at the end of PyTorch's captures where CUPTI does not tell of instantiations."""
+    graph_class = getattr(module, "CUDAGraph", None)
+    original = getattr(graph_class, "capture_end", None)
+    if graph_class is None or original is None:
+        return
+
+    @functools.wraps(original)
+    def capture_end(self: Any) -> Any:
+        if not recording.observing:
+            graph = _captured_graph(module.torch.cuda.current_stream().cuda_stream)
+            if graph:
+                recording.add(graph)
+        return original(self)
+
+    graph_class.capture_end = capture_end
+
+
+def _captured_graph(stream: int) -> int:
+    """cuStreamGetCaptureInfo: the CUgraph that a stream captures into, 0 = none or not to be told."""
+    status, identifier, graph = c_int(), c_uint64(), c_void_p()
+    try:
+        library = Library(resolve_with_bindings(), {"cuStreamGetCaptureInfo": Entry(11030, "pppppp")})
+        result = library.result_of(
+            "cuStreamGetCaptureInfo", stream, byref(status), byref(identifier), byref(graph), None, None
+        )
+    except DriverError:
+        return 0
+    return (graph.value or 0) if result == SUCCESS else 0
+
+
+def distributed_rank() -> tuple[int, int] | None:
+    """Return rank and world size of torch.distributed, or None where the program does not use it."""
+    distributed = sys.modules.get("torch.distributed")
+    initialized = getattr(distributed, "is_initialized", None)  # missing in builds without it, and while it is imported
+    if distributed is None or initialized is None or not initialized():
+        return None
+    return int(distributed.get_rank()), int(distributed.get_world_size())

@@ -1,0 +1,126 @@
+"""Ends that Python's atexit does not see: signals and os._exit.
+
+A Python signal handler runs in the main thread, between two bytecodes. In a hung server that moment never comes, and
+a handler for SIGTERM would make the server unkillable. So the signal also goes, through Python's wake-up file
+descriptor, to a thread of its own, which writes and then ends the process as the default action would have.
+"""
+
+import ctypes
+import functools
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+__all__ = ["EndHooks"]
+
+#: How long a write may hold up the end of the process.
+_WRITE_SECONDS = 5.0
+
+
+class EndHooks:
+    """Calls back before the process ends by SIGTERM or os._exit, and when a signal asks for a dump.
+
+    A signal that the program handles itself, or ignores, is left alone; a handler that it installs later replaces
+    this one. In a forked child only os._exit is followed and the thread is gone: signals act there as they would.
+
+    Parameters
+    ----------
+    write
+        Writes what there is; the argument says whether the process ends now. Must not raise.
+    demand
+        Number of the signal that asks for a dump, or None.
+    """
+
+    def __init__(self, write: Callable[[bool], object], demand: int | None) -> None:
+        self._write = write
+        self._demand = demand
+        self._handled: list[int] = []
+        self._read_end = self._write_end = -1
+        self._ending = threading.Lock()
+
+    def install(self) -> str | None:
+        """Install everything. Returns what could not be, for the report."""
+        self._wrap_os_exit()
+        if threading.current_thread() is not threading.main_thread():
+            return "recording began outside of the main thread, so signals are not followed"
+        for number in {signal.SIGTERM, self._demand} - {None}:
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, self._received)
+                self._handled.append(number)
+        if self._handled:
+            self._listen()
+        os.register_at_fork(before=self._detach, after_in_parent=self._attach, after_in_child=self._forked)
+        return None
+
+    def _listen(self) -> None:
+        read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        previous = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+        if previous != -1:  # an event loop listens already; its handlers come first
+            signal.set_wakeup_fd(previous)
+            os.close(read_end)
+            os.close(write_end)
+            return
+        self._read_end, self._write_end = read_end, write_end
+        threading.Thread(target=self._follow, name="sigcontract-signals", daemon=True).start()
+
+    def _follow(self) -> None:
+        while numbers := os.read(self._read_end, 64):
+            if self._demand is not None and self._demand in numbers and self._is_ours(self._demand):
+                self._write(False)  # noqa: FBT003  the callback's one argument
+            if signal.SIGTERM in numbers and self._is_ours(signal.SIGTERM):
+                self._end(signal.SIGTERM)
+
+    def _received(self, number: int, _frame: FrameType | None) -> None:
+        if number == self._demand:
+            self._write(False)  # noqa: FBT003  the callback's one argument
+        else:
+            self._end(number)
+
+    def _is_ours(self, number: int) -> bool:
+        # Bound methods are made anew at each access, so equality, not identity.
+        return signal.getsignal(number) == self._received
+
+    def _end(self, number: int) -> None:
+        """Write, then end by the signal's default action, whichever thread this is."""
+        if not self._ending.acquire(blocking=False):
+            return
+        writing = threading.Thread(target=self._write, args=(True,), daemon=True)
+        writing.start()
+        writing.join(_WRITE_SECONDS)
+        # signal.signal is the main thread's alone, and that may hang.
+        ctypes.CDLL(None).signal(number, 0)
+        os.kill(os.getpid(), number)
+
+    def _wrap_os_exit(self) -> None:
+        original = os._exit
+
+        @functools.wraps(original)
+        def _exit(status: int) -> NoReturn:
+            self._write(True)  # noqa: FBT003  the callback's one argument
+            original(status)
+
+        os._exit = _exit
+
+    # Between fork and exec a child shares the pipe; a signal to it must not end the parent.
+
+    def _detach(self) -> None:
+        if self._write_end != -1 and threading.current_thread() is threading.main_thread():
+            signal.set_wakeup_fd(-1)
+
+    def _attach(self) -> None:
+        if self._write_end != -1 and threading.current_thread() is threading.main_thread():
+            signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
+
+    def _forked(self) -> None:
+        self._ending = threading.Lock()
+        for number in self._handled:
+            if self._is_ours(number):
+                signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else self._received)
+        if self._write_end != -1:
+            os.close(self._read_end)
+            os.close(self._write_end)
+            self._read_end = self._write_end = -1
