@@ -14,6 +14,7 @@ from sigcontract.model.function import FunctionFacts
 from sigcontract.wire.canonical import portable_digest
 from sigcontract.wire.codec import faults, load
 
+PROFILE = shipped_profile("nvidia-h200-cuda-13.0")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DUMPS = sorted(EXAMPLES.glob("*.dump.json"))
 FIRST_VERSION = sorted(EXAMPLES.glob("*.v1.json"))
@@ -52,7 +53,7 @@ def test_an_example_says_what_recorded_it_and_not_where(path: Path) -> None:
     assert (dump.environment.hostname, dump.environment.process_id) == (None, None)
     assert [device.name for device in dump.environment.devices] == ["NVIDIA H200"]
     assert dump.complete
-    assert dump.profile == "nvidia-h200-cuda-13.0"
+    assert dump.profile == PROFILE.id
     text = path.read_text()
     assert "/home" not in text
     assert "/root" not in text
@@ -86,16 +87,16 @@ def test_captures_of_the_same_kernel_are_equal() -> None:
     dump = _dump("two-modules")
     first, again = dump.graph("first"), dump.graph("first again")
     assert first == again
-    assert same("exact", first, again).same
-    assert predict_update(first, again, shipped_profile("nvidia-h200-cuda-13.0")).verdict is Verdict.IDENTICAL
+    assert same("exact", first, again, PROFILE).same
+    assert predict_update(first, again, PROFILE).verdict is Verdict.IDENTICAL
 
 
 def test_one_image_in_two_modules_is_two_functions_and_one_portable_signature() -> None:
     dump = _dump("two-modules")
     first, second = dump.graph("first"), dump.graph("second")
     assert first != second
-    assert not same("exact", first, second).same
-    assert not same("share", first, second).same
+    assert not same("exact", first, second, PROFILE).same
+    assert not same("share", first, second, PROFILE).same
     assert [node.name for node in first.kernel_nodes] == [node.name for node in second.kernel_nodes]
     assert portable_digest(first) == portable_digest(second)
 
@@ -120,7 +121,7 @@ def test_triton_kernels_of_one_name_are_told_apart_by_their_code_alone() -> None
 @pytest.mark.parametrize("candidate", ["cluster none", "cluster 2", "cluster 4"])
 def test_an_update_to_another_cluster_is_accepted_and_stale(held: str, candidate: str) -> None:
     dump = _dump("clusters")
-    prediction = predict_update(dump.graph(held), dump.graph(candidate), shipped_profile("nvidia-h200-cuda-13.0"))
+    prediction = predict_update(dump.graph(held), dump.graph(candidate), PROFILE)
     assert prediction.result is UpdateResult.SUCCESS
     assert prediction.verdict is (Verdict.IDENTICAL if held == candidate else Verdict.STALE)
 

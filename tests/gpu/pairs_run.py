@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from traceback import extract_tb
 from typing import Any
 
 from tests.gpu.generate import mutate, random_graph
@@ -121,9 +122,8 @@ def _miss(step: Step, walk: Walk, place: str, faults: list[str]) -> dict[str, An
 
 def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> None:
     """Run every stride-th walk and print one JSON line for each: before it, its number; after it, what it showed."""
-    from sigcontract.compare.predict import predict_update  # noqa: PLC0415
-
     from examples.recording.calls import CallError  # noqa: PLC0415  CUDA in the working processes alone
+    from sigcontract.compare.predict import predict_update  # noqa: PLC0415
     from sigcontract.driver import read_graph, read_profile  # noqa: PLC0415
     from tests.gpu.oracle import run_walk  # noqa: PLC0415
     from tests.gpu.rig import Rig  # noqa: PLC0415
@@ -146,12 +146,18 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
             ):
                 tally.add(step, walk, f"{seed}:{index}/{place}")
         except CallError as error:
-            tally.counts[f"not built/{error.result}"] += 1
+            tally.counts[f"not built/{error.result} in {_origin(error)}"] += 1
             rig.recover()
         tally.counts["walks"] += 1
         tally.counts.update(f"kind/{type(node).__name__}" for spec in walk.specs for node in spec.walk())
         tally.counts["walks of several updates"] += len(walk.specs) > 2
         _say({"end": index, "counts": tally.counts, "misses": tally.misses})
+
+
+def _origin(error: BaseException) -> str:
+    """Return the line of this folder that made the call."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if Path(__file__).parent.name in frame.filename]
+    return frames[-1].line or frames[-1].name
 
 
 def _say(message: dict[str, Any]) -> None:

@@ -190,7 +190,7 @@ class Rig:
         return int(base)
 
     def _array(self, *, alternate: bool) -> Any:
-        """Return a CUDA array of 64 by 8 bytes, filled from the device space's constant bytes."""
+        """Return a CUDA array of 64 by 8 bytes, filled from the mapped space's constant bytes."""
         descriptor = driver.CUDA_ARRAY_DESCRIPTOR()
         descriptor.Width, descriptor.Height = 64, 8
         descriptor.Format = driver.CUarray_format.CU_AD_FORMAT_UNSIGNED_INT8
@@ -198,7 +198,7 @@ class Rig:
         array = check(driver.cuArrayCreate(descriptor))
         copy = driver.CUDA_MEMCPY2D()
         copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-        copy.srcDevice = self.spaces["device"].pattern(alternate=alternate)
+        copy.srcDevice = self.spaces["mapped"].pattern(alternate=alternate)
         copy.srcPitch = 64
         copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_ARRAY
         copy.dstArray = array

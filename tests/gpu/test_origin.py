@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from cuda.bindings import driver
-from sigcontract.compare.policies import same
 
 from examples.recording.calls import check
-from sigcontract.driver import read_graph
+from sigcontract.compare.policies import same
+from sigcontract.driver import read_graph, read_profile
 from sigcontract.model.graph import GraphSignature
 from tests.gpu.build import build, destroy
 from tests.gpu.rig import Rig
@@ -35,8 +35,8 @@ def test_captures_of_the_same_kernel_give_equal_signatures(rig: Rig) -> None:
     first, second = _captured(rig, "rep"), _captured(rig, "rep", value=3)
     assert first == second
     assert hash(first) == hash(second)
-    assert same("exact", first, second).same
-    assert same("share", first, second).same
+    assert same("exact", first, second, read_profile()).same
+    assert same("share", first, second, read_profile()).same
 
 
 def test_the_same_image_from_two_modules_gives_different_signatures(rig: Rig) -> None:
@@ -44,14 +44,14 @@ def test_the_same_image_from_two_modules_gives_different_signatures(rig: Rig) ->
     assert [node.name for node in first.kernel_nodes] == [node.name for node in second.kernel_nodes]
     assert [node.function for node in first.kernel_nodes] == [node.function for node in second.kernel_nodes]
     assert first != second
-    assert not same("exact", first, second).same
-    assert not same("share", first, second).same
+    assert not same("exact", first, second, read_profile()).same
+    assert not same("share", first, second, read_profile()).same
 
 
 def test_kernels_of_one_name_and_other_code_are_not_the_same(rig: Rig) -> None:
     first, second = _captured(rig, "rep"), _captured(rig, "rep@2")
     assert {node.name for node in first.kernel_nodes} == {node.name for node in second.kernel_nodes} == {"rep"}
-    assert not same("share", first, second).same
+    assert not same("share", first, second, read_profile()).same
 
 
 def test_a_graph_reads_the_same_twice(rig: Rig) -> None:
