@@ -1,0 +1,140 @@
+"""``sigcontract diff``: how two dumps differ, and what an update would make of each difference."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.terminal import use_color
+from sigcontract.compare.diff import Comparison, compare_dumps
+from sigcontract.compare.gate import FAIL_ON, gate
+from sigcontract.compare.policies import POLICIES
+from sigcontract.errors import UsageError
+from sigcontract.model.dump import SignatureDump
+from sigcontract.model.profile import DriverProfile
+from sigcontract.report import github, markdown, text
+from sigcontract.wire.codec import encode, load
+from sigcontract.wire.files import write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["load_profile", "register", "run"]
+
+_EXAMPLE = """\
+sigcontract diff before.dump.json after.dump.json               what differs, layer by layer
+sigcontract diff a.dump.json b.dump.json --fail-on rejected     status 1 from rejected updates on
+sigcontract diff a.dump.json b.dump.json --output json=diff.json --output github=-
+                                                                several forms from one run
+"""
+
+_DESCRIPTION = """\
+Compare two dumps: graphs by label, then by digest, then by likeness; nodes aligned, so that an inserted one is one
+finding; functions by which of them are the same, as handles mean nothing in another process. Each finding says what
+cuGraphExecUpdate would make of it.
+
+exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage or input, 3 cannot tell
+"""
+
+
+def _json(comparison: Comparison) -> str:
+    return encode(comparison.diff).decode()
+
+
+_FORMS: "Mapping[str, Callable[[Comparison], str]]" = {
+    "text": text.render_diff,
+    "json": _json,
+    "markdown": lambda comparison: markdown.render_diff(comparison.diff),
+    "github": lambda comparison: github.render_diff(comparison.diff),
+}
+
+_STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser = add_verb(
+        subparsers,
+        "diff",
+        summary="compare two dumps, and say what an update would make of each difference",
+        description=_DESCRIPTION,
+        example=_EXAMPLE,
+        formats=tuple(_FORMS),
+    )
+    parser.add_argument("old", metavar="OLD", help="a dump")
+    parser.add_argument("new", metavar="NEW", help="the dump to compare it with")
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="FORMAT=FILE",
+        help="write this form to a file (- for standard output) instead; may be given several times",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=FAIL_ON,
+        default=FAIL_ON[0],
+        help="the least verdict that fails the gate (default: any difference)",
+    )
+    parser.add_argument(
+        "--policy", default="portable", help=f"same for what: {', '.join(POLICIES)} (default: portable)"
+    )
+    parser.add_argument(
+        "--profile", metavar="ID|FILE", help="driver profile for the verdicts (default: the one that both dumps name)"
+    )
+    parser.add_argument(
+        "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be given several times"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, write every form that was asked for, and say whether the gate passed."""
+    outputs = [_output(value) for value in args.output] or [(args.format, "-")]
+    profile = None if args.profile is None else load_profile(args.profile)
+    old, new = (load(path, expect=SignatureDump) for path in (args.old, args.new))
+    _check_labels(args.graph, old, new)
+    comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph)
+    for form, file in outputs:
+        if file != "-":
+            write_bytes(Path(file), _FORMS[form](comparison).encode())
+        elif form == "text":
+            sys.stdout.write(text.render_diff(comparison, color=use_color(sys.stdout)))
+        else:
+            sys.stdout.write(_FORMS[form](comparison))
+    return _STATUS[gate(comparison.diff.findings, args.fail_on)]
+
+
+def load_profile(name: str) -> DriverProfile:
+    """Return the shipped profile of that id, or the one in that file.
+
+    Raises
+    ------
+    SigcontractError
+        It is neither, or the file holds no profile.
+    """
+    from sigcontract.driver.profile import PROFILES, shipped_profile  # noqa: PLC0415  only where one is named
+
+    if name in PROFILES:
+        return shipped_profile(name)
+    if not Path(name).is_file():
+        raise UsageError(f"{name!r} is neither a file nor a shipped profile ({', '.join(PROFILES)})")
+    return load(name, expect=DriverProfile)
+
+
+def _output(value: str) -> tuple[str, str]:
+    form, separator, file = value.partition("=")
+    if form not in _FORMS or not separator or not file:
+        raise UsageError(f"--output {value!r}: give FORMAT=FILE, the format one of {', '.join(_FORMS)}")
+    return form, file
+
+
+def _check_labels(labels: Sequence[str], *dumps: SignatureDump) -> None:
+    known = sorted({entry.label for dump in dumps for entry in dump.graphs})
+    for label in labels:
+        if label not in known:
+            near = get_close_matches(label, known, n=1)
+            hint = f"; the nearest is {near[0]!r}" if near else ""
+            raise UsageError(f"neither dump has a graph {label!r}{hint}")

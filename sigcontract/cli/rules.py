@@ -1,0 +1,63 @@
+"""``sigcontract rules``: what each finding's rule says, how it is known, and where from."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from difflib import get_close_matches
+from textwrap import wrap
+
+from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.compare.rules import RULES, Rule
+from sigcontract.errors import UsageError
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract rules                        every rule, one line each
+sigcontract rules kernel.cluster-dim     why it says what it says
+"""
+_WIDTH = 100
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser = add_verb(subparsers, "rules", summary="list the rules of findings, or explain one", example=_EXAMPLE)
+    parser.add_argument("id", metavar="ID", nargs="?", help="the rule to explain")
+
+
+def run(args: argparse.Namespace) -> int:
+    """List or explain."""
+    chosen = list(RULES.values()) if args.id is None else [_rule(args.id)]
+    if args.format == "json":
+        listed = [rule._asdict() for rule in chosen]
+        write_json(listed if args.id is None else listed[0])
+    else:
+        lines = _table(chosen) if args.id is None else _explained(chosen[0])
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+    return Exit.OK
+
+
+def _rule(rule_id: str) -> Rule:
+    found = RULES.get(rule_id)
+    if found is None:
+        near = get_close_matches(rule_id, RULES, n=3) or [known for known in RULES if rule_id in known][:3]
+        hint = f"; near it are {', '.join(near)}" if near else "; `sigcontract rules` lists them"
+        raise UsageError(f"no rule is called {rule_id!r}{hint}")
+    return found
+
+
+def _table(rules: list[Rule]) -> Iterator[str]:
+    id_width, verdict_width = (
+        max(map(len, column)) for column in zip(*((r.id, r.verdict) for r in rules), strict=True)
+    )
+    for rule in rules:
+        yield f"{rule.id:<{id_width}}  {rule.verdict:<{verdict_width}}  {rule.evidence}"
+
+
+def _explained(rule: Rule) -> Iterator[str]:
+    yield f"{rule.id}: {rule.verdict}, {rule.evidence}"
+    yield from wrap(rule.why, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    facts = {"depends on": rule.depends, "judges": rule.field, "source": rule.source}
+    for name, value in facts.items():
+        if value is not None:
+            yield from wrap(f"{name}: {value}", _WIDTH, initial_indent="  ", subsequent_indent="    ")

@@ -1,0 +1,55 @@
+"""Whether findings pass a gate. What a difference is stays in its verdict; whether it matters is decided here alone."""
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from sigcontract.model.findings import Finding, Verdict
+
+__all__ = ["FAIL_ON", "Answer", "gate"]
+
+#: passed: nothing at or above the gate. failed: something is. undetermined: neither can be said.
+Answer = Literal["passed", "failed", "undetermined"]
+
+_ORDER: Final = (Verdict.HARMLESS, Verdict.UPDATABLE, Verdict.REJECTED, Verdict.STALE)
+
+#: What a gate can be set to: ``any`` difference, or a verdict and those above it.
+FAIL_ON: Final = ("any", *_ORDER)
+
+#: Rules that say what is not known; all others say that something differs, whatever an update makes of it.
+_NOT_KNOWN: Final = frozenset(
+    {
+        "conditional.unreadable",
+        "dump.empty",
+        "dump.incomplete",
+        "function.code-unknown",
+        "function.facts-unknown",
+        "function.name-not-durable",
+        "kernel.attribute-unknown",
+        "kernel.context-unknown",
+        "kernel.function-unknown",
+        "memory.owner-unproven",
+        "node.opaque",
+    }
+)
+
+
+def gate(findings: Iterable[Finding], fail_on: str) -> Answer:
+    """Say whether findings pass.
+
+    Parameters
+    ----------
+    findings
+        What was found.
+    fail_on
+        One of `FAIL_ON`. ``any`` fails on every known difference; a verdict fails on itself and those above it. An
+        undetermined finding never passes: where none fails, the answer is undetermined.
+    """
+    undetermined = False
+    for finding in findings:
+        if finding.verdict is Verdict.UNDETERMINED:
+            if fail_on == "any" and finding.rule not in _NOT_KNOWN:
+                return "failed"
+            undetermined = True
+        elif finding.verdict in _ORDER[0 if fail_on == "any" else _ORDER.index(Verdict(fail_on)) :]:
+            return "failed"
+    return "undetermined" if undetermined else "passed"
