@@ -140,6 +140,8 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
     if again != wire:
         field = next(name for name in wire.__struct_fields__ if getattr(wire, name) != getattr(again, name))
         raise DecodeError("a value here would be read back as another (NaN, a list for a tuple)", path=f"$.{field}")
+    for problem in form.problems(again):
+        raise problem
     return data
 
 

@@ -17,7 +17,8 @@ from sigcontract.wire.schema import schema
 CORPUS = Path(__file__).parents[1] / "corpus"
 VALID = sorted(CORPUS.glob("*/valid/*"))
 INVALID = sorted(file for file in CORPUS.glob("*/invalid/*") if file.name != "expected.json")
-#: Faults that JSON Schema and pydantic's view of single values cannot see.
+#: Codes of what is refused before any value is looked at, and of what no look at single values can find.
+BEFORE_VALUES = {"malformed", "magic", "version", "document", "nesting"}
 BETWEEN_PARTS = {"invariant", "limit", "duplicate_key", "digest", "nesting"}
 
 
@@ -57,9 +58,9 @@ def test_a_valid_file_is_read_and_written_again_the_same(file: Path) -> None:
     record = codec.load(file, verify=True)
     version = form_of(file).version
     for format_ in ("json", "msgpack"):
-        again = codec.encode(record, format=format_, version=version)  # type: ignore[arg-type]  # a loop over both
+        again = codec.encode(record, format=format_, version=version)
         assert codec.decode(again, verify=True) == record
-        assert codec.encode(codec.decode(again), format=format_, version=version) == again  # type: ignore[arg-type]  # as above
+        assert codec.encode(codec.decode(again), format=format_, version=version) == again
 
 
 @pytest.mark.parametrize("file", VALID, ids=name)
@@ -89,11 +90,13 @@ def test_an_invalid_file_has_faults_of_which_one_is_that_of_the_decoder(file: Pa
     assert any(fault.path.startswith(place) for fault in found)
 
 
-@pytest.mark.parametrize("file", INVALID, ids=name)
+@pytest.mark.parametrize(
+    "file",
+    [file for file in INVALID if expected(file)[0] not in BEFORE_VALUES and "huge_int" not in file.name],
+    ids=name,
+)
 def test_what_pydantic_refuses_msgspec_refuses_and_the_other_way_round(file: Path) -> None:
     code, _ = expected(file)
-    if code in ("malformed", "magic", "version", "document", "nesting") or "huge_integer" in file.name:
-        pytest.skip("refused before any value is looked at")
     if code in BETWEEN_PARTS and "value_" not in file.name:
         TypeAdapter(form_of(file).wire).validate_python(plain(file))
         return
