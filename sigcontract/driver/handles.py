@@ -17,8 +17,8 @@ def graph_handle(graph: object) -> int:
     ----------
     graph
         An int, ``cuda.bindings.driver.CUgraph``, ``cuda.bindings.runtime.cudaGraph_t``, a
-        ``torch.cuda.CUDAGraph(keep_graph=True)`` after its capture, or a cuda.core graph definition. The caller
-        keeps it alive: the number is good no longer than the graph.
+        ``torch.cuda.CUDAGraph(keep_graph=True)`` after its capture, or a cuda.core graph definition or finished
+        builder. The caller keeps it alive: the number is good no longer than the graph.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def _number(graph: object) -> int:
         raise GraphReadError(f"{graph!r} is no graph; {_ACCEPTED}")
     if _is_graph_class(graph):
         return int(graph)  # type: ignore[call-overload,no-any-return]  # cuda-bindings' handles have __int__
-    if hasattr(graph, "__index__"):
+    if hasattr(graph, "__index__") and not _is_other_handle(graph):
         return index(graph)
     raw = getattr(graph, "raw_cuda_graph", None)
     if raw is not None:
@@ -51,7 +51,7 @@ def _number(graph: object) -> int:
                 "and read it after capture_end() and before reset()"
             )
             raise GraphReadError(msg) from error
-    handle = getattr(graph, "handle", None)
+    handle = getattr(getattr(graph, "graph_definition", graph), "handle", None)
     if handle is not None and _is_graph_class(handle):
         return int(handle)
     msg = f"a {type(graph).__module__}.{type(graph).__qualname__} is no graph definition; {_ACCEPTED}"
@@ -62,6 +62,11 @@ _ACCEPTED = (
     "give an int, a CUgraph, a cudaGraph_t, a torch CUDAGraph(keep_graph=True) or a cuda.core graph definition "
     "(an executable, CUgraphExec, cannot be read: CUDA has no calls for it)"
 )
+
+
+def _is_other_handle(value: object) -> bool:
+    """Whether it is a handle of cuda-bindings: an executable's or node's converts to an int just as well."""
+    return type(value).__module__.partition(".")[0] == "cuda"
 
 
 def _is_graph_class(value: object) -> bool:
