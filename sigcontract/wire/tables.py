@@ -145,6 +145,10 @@ def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
     )
 
 
+#: Rows of nodes that hold graphs.
+_HOLDERS = (ChildGraphRow, ConditionalRow)
+
+
 def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordError]:
     """Yield what does not fit together in decoded tables.
 
@@ -157,12 +161,14 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
             check_attribute_order(attributes, f"$.attribute_sets[{place}]")
         except InvariantError as error:
             yield error
-    kernels = [(index, row) for index, row in enumerate(tables.nodes) if type(row) is KernelRow]
-    yield from _references([row.function for _, row in kernels], kernels, "function", "functions", tables.functions)
-    yield from _references(
-        [row.attributes for _, row in kernels], kernels, "attributes", "attribute_sets", tables.attribute_sets
-    )
-    held = {index: _held(row) for index, row in enumerate(tables.nodes) if type(row) in (ChildGraphRow, ConditionalRow)}
+    kernels = [row for row in tables.nodes if type(row) is KernelRow]
+    used_functions = {row.function for row in kernels}
+    used_attribute_sets = {row.attributes for row in kernels}
+    if max(used_functions, default=-1) >= len(tables.functions):
+        yield from _dangling_kernels(tables.nodes, "function", "functions", len(tables.functions))
+    if max(used_attribute_sets, default=-1) >= len(tables.attribute_sets):
+        yield from _dangling_kernels(tables.nodes, "attributes", "attribute_sets", len(tables.attribute_sets))
+    held = {index: _held(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
     used_nodes: set[int] = set()
     used_graphs = set(entry_graphs).union(*held.values())
     depths: list[int] = []
@@ -173,7 +179,7 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
         if own and max(own) >= len(tables.nodes):
             at = next(at for at, node in enumerate(graph.nodes) if node >= len(tables.nodes))
             yield _dangling(f"$.graphs[{place}].nodes[{at}]", graph.nodes[at], "nodes", len(tables.nodes))
-        children = [child for node in own & held.keys() for child in held[node]]
+        children = [child for node in held.keys() & own for child in held[node]]
         late = [child for child in children if child >= place]
         if late:
             at = next(at for at, node in enumerate(graph.nodes) if late[0] in held.get(node, ()))
@@ -196,8 +202,8 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     total = sum(sizes[entry] for entry in entry_graphs)
     if total > MAX_EXPANDED_NODES:
         yield LimitError(f"the graphs have {total} nodes with their children; at most {MAX_EXPANDED_NODES} are read")
-    yield from _unused("functions", {row.function for _, row in kernels}, len(tables.functions))
-    yield from _unused("attribute_sets", {row.attributes for _, row in kernels}, len(tables.attribute_sets))
+    yield from _unused("functions", used_functions, len(tables.functions))
+    yield from _unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
     yield from _unused("nodes", used_nodes, len(tables.nodes))
     yield from _unused("graphs", used_graphs, len(tables.graphs))
 
@@ -208,13 +214,10 @@ def _held(row: Any) -> tuple[int, ...]:
     return tuple(body for body in row.bodies or () if body is not None)
 
 
-def _references(
-    used: list[int], kernels: list[tuple[int, Any]], field: str, table: str, rows: tuple[Any, ...]
-) -> Iterator[RecordError]:
-    if used and max(used) >= len(rows):
-        for (index, _), reference in zip(kernels, used, strict=True):
-            if reference >= len(rows):
-                yield _dangling(f"$.nodes[{index}].{field}", reference, table, len(rows))
+def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: int) -> Iterator[RecordError]:
+    for index, row in enumerate(nodes):
+        if type(row) is KernelRow and getattr(row, field) >= length:
+            yield _dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
 
 
 def _dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
@@ -248,8 +251,8 @@ def expanded(tables: Tables) -> list[GraphSignature]:
             nodes[index] = _holding(tables.nodes[index], graphs)
         try:
             graph = GraphSignature(
-                nodes=tuple([nodes[index] for index in row.nodes]),
-                dependencies=tuple([lists[edges] for edges in row.dependencies]),
+                nodes=tuple(map(nodes.__getitem__, row.nodes)),
+                dependencies=tuple(map(lists.__getitem__, row.dependencies)),
             )
         except InvariantError as error:
             raise below(f"$.graphs[{place}]", error) from error
@@ -279,7 +282,7 @@ def _expanded_nodes(tables: Tables) -> list[Any]:
                 )
             )
         else:
-            nodes.append(None if kind is ChildGraphRow or kind is ConditionalRow else row)
+            nodes.append(None if kind in _HOLDERS else row)
     return nodes
 
 
@@ -296,13 +299,16 @@ class _EdgeLists(dict[tuple[Edge, ...], tuple[Dependency, ...]]):
     """Each distinct list of edges as dependencies, made once."""
 
     def __missing__(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
-        made = tuple(
-            [
-                Dependency(node=edge, from_port=0, to_port=0, type=0)
-                if isinstance(edge, int)
-                else Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
-                for edge in edges
-            ]
-        )
+        if len(edges) == 1 and type(edges[0]) is int:  # most nodes of most graphs
+            made: tuple[Dependency, ...] = (Dependency(node=edges[0], from_port=0, to_port=0, type=0),)
+        else:
+            made = tuple(
+                [
+                    Dependency(node=edge, from_port=0, to_port=0, type=0)
+                    if type(edge) is int
+                    else Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
+                    for edge in edges
+                ]
+            )
         self[edges] = made
         return made
