@@ -75,6 +75,8 @@ class Recorder:
         Template of the graphs' labels, see `check_label`.
     stacks
         Whether to keep the Python stack of every instantiation.
+    host
+        Whether the dump names host and process.
     on_write
         Called after every write, successful or not.
 
@@ -90,12 +92,14 @@ class Recorder:
         *,
         label: str = DEFAULT_LABEL,
         stacks: bool = False,
+        host: bool = True,
         on_write: "Callable[[Recorder], object] | None" = None,
     ) -> None:
         check_label(label)
         self._path_of = path_of
         self._label = label
         self._stacks = stacks
+        self._host = host
         self._on_write = on_write
         self._observations: Observations | None = None
         self._begin()
@@ -292,6 +296,8 @@ class Recorder:
     def _environment(self) -> tuple[Environment, str | None]:
         if self._where is None:
             where = environment()
+            if not self._host:
+                where = replace(where, hostname=None, process_id=None)
             try:
                 profile = read_profile().id
             except DriverError:

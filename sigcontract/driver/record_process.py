@@ -31,6 +31,7 @@ class RecordSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     label: str = DEFAULT_LABEL
     format: DumpFormat = "json"
     stacks: bool = False
+    host: bool = True
     #: Signal that asks for a dump, as ``SIGUSR2``; None: none does.
     demand: str | None = "SIGUSR2"
 
@@ -107,7 +108,7 @@ class _Reporter:
         self._settings = settings
         self._ended = False
         self.recorder = Recorder(
-            self._path_of, label=settings.label, stacks=settings.stacks, on_write=self._after_write
+            self._path_of, label=settings.label, stacks=settings.stacks, host=settings.host, on_write=self._after_write
         )
 
     def start(self) -> None:

@@ -1,0 +1,139 @@
+"""Real programs under ``sigcontract record``: what is recorded, and that nothing of them changes."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sigcontract as sc
+from sigcontract.model.dump import SignatureDump
+
+pytest.importorskip("torch")
+
+ROOT = Path(__file__).resolve().parents[2]
+START = """
+import os, sys, threading, time, torch
+x = torch.ones(64, device="cuda")
+def capture(times=1):
+    x.add_(1); torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(times):
+            x.add_(1)
+    return graph
+"""
+
+
+def record(tmp_path: Path, program: str, *options: str) -> list[str]:
+    file = tmp_path / "program.py"
+    file.write_text(START + program, encoding="utf-8")
+    folder = str(tmp_path / "dumps")
+    return [sys.executable, "-m", "sigcontract.cli", "record", "-o", folder, *options, "--", sys.executable, str(file)]
+
+
+def run(tmp_path: Path, program: str, *options: str) -> "subprocess.CompletedProcess[str]":
+    command = record(tmp_path, program, *options)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+def dumps(tmp_path: Path) -> list[SignatureDump]:
+    loaded = [sc.load(path) for path in sorted((tmp_path / "dumps").glob("*.dump.json"))]
+    assert all(isinstance(dump, SignatureDump) for dump in loaded)
+    return [dump for dump in loaded if isinstance(dump, SignatureDump)]
+
+
+def test_a_program_keeps_its_output_and_exit_status_and_every_graph_is_recorded(tmp_path: Path) -> None:
+    ended = run(tmp_path, "a, b = capture(), capture(3)\na.replay(); print('out')\nsys.exit(7)", "--stacks")
+    assert (ended.returncode, ended.stdout) == (7, "out\n"), ended.stderr
+    (dump,) = dumps(tmp_path)
+    assert dump.complete
+    assert [(entry.label, len(entry.graph.nodes)) for entry in dump.graphs] == [("graph/0", 1), ("graph/1", 3)]
+    remarks = dump.extensions["sigcontract.record"]
+    assert remarks["problems"] == []
+    assert any("program.py" in frame and "capture" in frame for frame in remarks["stacks"]["graph/1"])
+    (node,) = dump.graphs[0].graph.kernel_nodes
+    preferred = node.attribute(11)
+    assert preferred is not None
+    assert (preferred.state, preferred.origin) == ("value", "launch")
+    assert node.function is not None
+    assert node.function.code_sha256 is not None
+
+
+def test_os_exit_loses_nothing(tmp_path: Path) -> None:
+    ended = run(tmp_path, "capture(); os._exit(9)")
+    assert ended.returncode == 9
+    (dump,) = dumps(tmp_path)
+    assert (dump.complete, len(dump.graphs)) == (True, 1)
+
+
+def test_a_killed_program_loses_only_what_came_after_the_last_write(tmp_path: Path) -> None:
+    ended = run(tmp_path, "capture(); time.sleep(3); capture(); os.kill(os.getpid(), 9)")
+    assert ended.returncode == -signal.SIGKILL
+    (dump,) = dumps(tmp_path)
+    assert (dump.complete, len(dump.graphs)) == (False, 1)
+    assert "did not end in order" in ended.stderr
+
+
+def test_sigterm_ends_a_program_whose_main_thread_hangs_in_the_driver(tmp_path: Path) -> None:
+    hang = "capture(); print('ready', flush=True)\nx.sleep = torch.cuda._sleep(10**12); torch.cuda.synchronize()"
+    program = record(tmp_path, hang)
+    with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        assert process.returncode == -signal.SIGTERM
+        assert time.monotonic() - asked < 10
+    (dump,) = dumps(tmp_path)
+    assert (dump.complete, len(dump.graphs)) == (True, 1)
+
+
+def test_a_profiler_of_the_program_gets_cupti(tmp_path: Path) -> None:
+    program = """
+capture()
+from torch.profiler import ProfilerActivity, profile
+with profile(activities=[ProfilerActivity.CUDA]) as seen:
+    x.mul_(2); torch.cuda.synchronize()
+print(sum(str(event.device_type).endswith("CUDA") for event in seen.events()))
+capture(2)
+"""
+    ended = run(tmp_path, program)
+    assert ended.returncode == 0, ended.stderr
+    assert int(ended.stdout) >= 1
+    assert "torch.profiler started: launches are not observed from here on" in ended.stderr
+    (dump,) = dumps(tmp_path)
+    assert [len(entry.graph.nodes) for entry in dump.graphs] == [1, 2]
+    states = [entry.graph.kernel_nodes[0].attribute(11) for entry in dump.graphs]
+    assert [state.state for state in states if state is not None] == ["value", "unreadable"]
+
+
+def test_a_fork_after_cuda_began_and_threads_that_capture_at_once(tmp_path: Path) -> None:
+    program = """
+first = capture()
+child = os.fork()
+if child == 0:
+    os._exit(4)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def work(times, streams):
+    with torch.cuda.stream(streams[times]):
+        y = torch.ones(64, device="cuda"); y.add_(1); streams[times].synchronize()
+        graph = torch.cuda.CUDAGraph()
+        graph.capture_begin(pool=torch.cuda.graph_pool_handle(), capture_error_mode="thread_local")
+        for _ in range(times): y.add_(1)
+        graph.capture_end()
+        graphs.append(graph)
+graphs, streams = [], {n: torch.cuda.Stream() for n in (5, 6)}
+threads = [threading.Thread(target=work, args=(n, streams)) for n in streams]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(status, len(graphs))
+"""
+    ended = run(tmp_path, program)
+    assert (ended.returncode, ended.stdout) == (0, "4 2\n"), ended.stderr
+    (dump,) = dumps(tmp_path)
+    assert sorted(len(entry.graph.nodes) for entry in dump.graphs) == [1, 5, 6]
+    assert dump.extensions["sigcontract.record"]["problems"] == []
