@@ -33,16 +33,18 @@ __all__ = ["BuiltGraph", "build", "destroy", "node_paths"]
 _ATTRIBUTE = driver.CUlaunchAttributeID
 _MEMORY = driver.CUmemorytype
 _PITCH = 256
+ALLOCATED_BYTES = 4096  # filled and copied of an allocation, which may be larger
 _SET_DEPENDENCIES = 1  # CU_STREAM_SET_CAPTURE_DEPENDENCIES
 
 
 @dataclass
 class BuiltGraph:
-    """A CUgraph, the nodes in creation order, and the body graphs of its conditional nodes by node handle."""
+    """A CUgraph, the nodes in creation order, the body graphs by conditional node, and its allocation's address."""
 
     handle: Any
     nodes: list[Any] = field(default_factory=list)
     bodies: dict[int, list[Any]] = field(default_factory=dict)
+    allocation: int = 0
 
 
 def build(rig: Rig, spec: GraphSpec) -> BuiltGraph:
@@ -86,9 +88,8 @@ def _collect_paths(graph: Any, prefix: str, bodies: dict[int, list[Any]], paths:
 
 
 def _add_all(rig: Rig, spec: GraphSpec, built: BuiltGraph) -> None:
-    addresses: dict[int, int] = {}
     for node in spec.nodes:
-        handle = _add(rig, built, node, addresses)
+        handle = _add(rig, built, node)
         built.nodes.append(handle)
         if isinstance(node, Kernel):
             for identity, raw in _attributes(rig, node, captured=False):
@@ -103,16 +104,16 @@ def _add_all(rig: Rig, spec: GraphSpec, built: BuiltGraph) -> None:
             check(driver.cuGraphAddDependencies(built.handle, sources, targets, data, len(edges)))
 
 
-def _add(rig: Rig, built: BuiltGraph, node: NodeSpec, addresses: dict[int, int]) -> Any:  # noqa: C901, PLR0911, PLR0912  one case per kind
+def _add(rig: Rig, built: BuiltGraph, node: NodeSpec) -> Any:  # noqa: C901, PLR0911, PLR0912  one case per kind
     """Add a node without dependencies."""
     graph = built.handle
     match node:
         case Kernel():
             return _add_kernel(rig, graph, node)
         case Memset():
-            return check(driver.cuGraphAddMemsetNode(graph, [], 0, _memset_params(rig, node), rig.context))
+            return check(driver.cuGraphAddMemsetNode(graph, [], 0, _memset_params(rig, built, node), rig.context))
         case Memcpy():
-            return check(driver.cuGraphAddMemcpyNode(graph, [], 0, _memcpy_params(rig, node), rig.context))
+            return check(driver.cuGraphAddMemcpyNode(graph, [], 0, _memcpy_params(rig, built, node), rig.context))
         case Host():
             params = driver.CUDA_HOST_NODE_PARAMS()
             params.fn = driver.CUhostFn(rig.host_functions[node.function])
@@ -131,10 +132,10 @@ def _add(rig: Rig, built: BuiltGraph, node: NodeSpec, addresses: dict[int, int])
             batch.paramArray = [_mem_op(rig, operation) for operation in node.operations]
             return check(driver.cuGraphAddBatchMemOpNode(graph, [], 0, batch))
         case Alloc():
-            handle, addresses[node.slot] = _add_alloc(graph, node)
+            handle, built.allocation = _add_alloc(graph, node)
             return handle
         case Free():
-            return check(driver.cuGraphAddMemFreeNode(graph, [], 0, addresses[node.slot]))
+            return check(driver.cuGraphAddMemFreeNode(graph, [], 0, built.allocation))
         case Child():
             child = build(rig, node.graph)
             try:
@@ -217,8 +218,12 @@ def _edge_data(edge: Edge) -> Any:
     return data
 
 
-def _memset_params(rig: Rig, node: Memset) -> Any:
+def _memset_params(rig: Rig, built: BuiltGraph, node: Memset) -> Any:
     params = driver.CUDA_MEMSET_NODE_PARAMS()
+    if node.space == "alloc":
+        params.dst, params.value, params.elementSize = built.allocation, node.value & 0xFF, 1
+        params.width, params.height = ALLOCATED_BYTES, 1
+        return params
     params.dst = rig.spaces[node.space].part(node.slot, alternate=node.alternate)
     params.value = node.value
     params.elementSize = node.element_bytes
@@ -228,14 +233,17 @@ def _memset_params(rig: Rig, node: Memset) -> Any:
     return params
 
 
-def _memcpy_params(rig: Rig, node: Memcpy) -> Any:
+def _memcpy_params(rig: Rig, built: BuiltGraph, node: Memcpy) -> Any:
     copy = driver.CUDA_MEMCPY3D()
     target = rig.spaces[node.target].part(node.slot, alternate=node.target_alternate)
     if node.source == "array":
         copy.srcMemoryType = _MEMORY.CU_MEMORYTYPE_ARRAY
         copy.srcArray = rig.arrays[node.source_alternate]
     else:
-        source = rig.spaces[node.source].pattern(alternate=node.source_alternate)
+        if node.source == "alloc":
+            source = built.allocation
+        else:
+            source = rig.spaces[node.source].pattern(alternate=node.source_alternate)
         if node.source in HOST_SPACES:
             copy.srcMemoryType = _MEMORY.CU_MEMORYTYPE_HOST
             copy.srcHost = source
@@ -320,36 +328,34 @@ def _capture(rig: Rig, spec: GraphSpec, built: BuiltGraph) -> None:
 
 
 def _enqueue_all(rig: Rig, spec: GraphSpec, built: BuiltGraph) -> None:
-    addresses: dict[int, int] = {}
     for node, edges in zip(spec.nodes, spec.dependencies, strict=True):
         sources = [built.nodes[edge.node] for edge in edges]
         data = [_edge_data(edge) for edge in edges]
         check(driver.cuStreamUpdateCaptureDependencies(rig.stream, sources, data, len(sources), _SET_DEPENDENCIES))
-        if _put_on_stream(rig, node, addresses):
+        if _put_on_stream(rig, built, node):
             leaves = check(driver.cuStreamGetCaptureInfo(rig.stream))[3]
             built.nodes.append(leaves[0])
         else:
-            handle = _add(rig, built, node, addresses)
+            handle = _add(rig, built, node)
             built.nodes.append(handle)
             if sources:
                 targets = [handle] * len(sources)
                 check(driver.cuGraphAddDependencies(built.handle, sources, targets, data, len(sources)))
 
 
-def _put_on_stream(rig: Rig, node: NodeSpec, addresses: dict[int, int]) -> bool:
+def _put_on_stream(rig: Rig, built: BuiltGraph, node: NodeSpec) -> bool:
     """Enqueue the node's operation; False for what is no operation of a stream."""
     match node:
         case Kernel():
             _launch(rig, node)
-        case Memset(height=1):
+        case Memset(height=1) if node.space != "alloc":
             fill = {1: driver.cuMemsetD8Async, 2: driver.cuMemsetD16Async, 4: driver.cuMemsetD32Async}
             target = rig.spaces[node.space].part(node.slot, alternate=node.alternate)
             check(fill[node.element_bytes](target, node.value, node.width, rig.stream))
         case Memcpy() if not HOST_SPACES & {node.source, node.target}:
-            check(driver.cuMemcpy3DAsync(_memcpy_params(rig, node), rig.stream))
+            check(driver.cuMemcpy3DAsync(_memcpy_params(rig, built, node), rig.stream))
         case Host():
-            function = driver.CUhostFn(rig.host_functions[node.function])
-            check(driver.cuLaunchHostFunc(rig.stream, function, rig.semaphore(node.slot, alternate=node.alternate)))
+            _launch_host(rig, node)
         case EventRecord():
             check(driver.cuEventRecordWithFlags(rig.events[node.event], rig.stream, 1))
         case EventWait():
@@ -358,12 +364,20 @@ def _put_on_stream(rig: Rig, node: NodeSpec, addresses: dict[int, int]) -> bool:
             operations = [_mem_op(rig, operation) for operation in node.operations]
             check(driver.cuStreamBatchMemOp(rig.stream, len(operations), operations, 0))
         case Alloc():
-            addresses[node.slot] = int(check(driver.cuMemAllocAsync(node.size_bytes, rig.stream)))
+            built.allocation = int(check(driver.cuMemAllocAsync(node.size_bytes, rig.stream)))
         case Free():
-            check(driver.cuMemFreeAsync(addresses[node.slot], rig.stream))
+            check(driver.cuMemFreeAsync(built.allocation, rig.stream))
         case _:
             return False
     return True
+
+
+def _launch_host(rig: Rig, node: Host) -> None:
+    """Call the driver directly: cuda-bindings frees its wrapper's data when the node first runs (seen in 13.3.1)."""
+    call = rig.driver_library.cuLaunchHostFunc
+    call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    argument = rig.semaphore(node.slot, alternate=node.alternate)
+    check((driver.CUresult(call(int(rig.stream), rig.host_functions[node.function], argument)),))
 
 
 def _launch(rig: Rig, node: Kernel) -> None:

@@ -113,8 +113,8 @@ def _kernels() -> Iterator[Change]:
     )
     yield Change(
         "kernel: preferred cluster none to 4, captured",
-        alone(plain, captured=True),
-        alone(replace(plain, preferred_cluster=(4, 1, 1)), captured=True),
+        alone(replace(plain, cluster=(2, 1, 1)), captured=True),
+        alone(replace(plain, cluster=(2, 1, 1), preferred_cluster=(4, 1, 1)), captured=True),
     )
 
 
@@ -203,10 +203,6 @@ def _others() -> Iterator[Change]:
     ):
         before, after = BatchMemOps(operations=held), BatchMemOps(operations=candidate)
         yield _one_node(f"batch mem op: {words}", before, after)
-    alloc = Alloc(slot=0)
-    yield Change("alloc and free: identical", alone(alloc, Free(slot=0)), alone(alloc, Free(slot=0)))
-    bigger = alone(replace(alloc, size_bytes=8192), Free(slot=0))
-    yield Change("alloc and free: size", alone(alloc, Free(slot=0)), bigger)
     inner, other = alone(Kernel(slot=1)), alone(Kernel(slot=1, value=2))
     yield _one_node("child: argument", Child(graph=inner), Child(graph=other))
     nested = Child(graph=alone(Child(graph=inner)))
@@ -231,7 +227,21 @@ def _others() -> Iterator[Change]:
     )
 
 
-CHANGES = (*_kernels(), *_memory(), *_others())
+def _allocations() -> Iterator[Change]:
+    """Allocations come last: a wrong address takes the context with it."""
+    alloc, free = Alloc(), Free()
+    fill, copy = Memset(slot=0, space="alloc", value=1), Memcpy(slot=1, source="alloc")
+    yield Change("alloc and free: identical", alone(alloc, free), alone(alloc, free))
+    yield Change("alloc and free: size", alone(alloc, free), alone(replace(alloc, size_bytes=8 << 20), free))
+    used = alone(alloc, fill, copy, free)
+    yield Change("alloc, fill, copy, free: identical", used, used)
+    other = alone(alloc, replace(fill, value=2), copy, free)
+    yield Change("alloc, fill, copy, free: fill value", used, other)
+    bigger = alone(replace(alloc, size_bytes=8 << 20), fill, copy, free)
+    yield Change("alloc, fill, copy, free: size", used, bigger)
+
+
+CHANGES = (*_kernels(), *_memory(), *_others(), *_allocations())
 
 
 def step_of(rig: Rig, change: Change, profile: Any) -> Step:
@@ -256,10 +266,11 @@ def main() -> int:
         try:
             step = step_of(rig, change, profile)
         except CallError as error:
-            rig.recover()
             rows.append({**row, "not built": error.result})
-            continue
-        row["result"], row["node"], row["from_node"] = step.answer
+            if rig.recover():
+                continue
+            break
+        row.update(step.answer._asdict())
         row["launch_matches_fresh_instantiation"] = step.honest
         if step.difference:
             row["difference"] = step.difference

@@ -69,26 +69,35 @@ def random_graph(random: Random) -> GraphSpec:
     if rare < 0.03:
         nodes.append(_random_conditional(random, slots))
     elif rare < 0.06:
-        slot = slots.take()
-        nodes.append(Alloc(slot=slot, size_bytes=random.choice((4096, 65536))))
-        nodes.append(Free(slot=slot))
+        return _with_allocation(random, slots, _connect(random, nodes))
     elif rare < 0.07:
         nodes.append(replace(_random_kernel(random, slots), device_updatable=True))
     spec = _connect(random, nodes)
     return replace(spec, captured=random.random() < 0.3)
 
 
+def _with_allocation(random: Random, slots: _Slots, spec: GraphSpec) -> GraphSpec:
+    """Add an allocation, a fill of it, a copy from it and its free, one after the other."""
+    count = len(spec.nodes)
+    chain = (
+        Alloc(size_bytes=random.choice((4096, 65536))),
+        Memset(slot=slots.take(), space="alloc", value=random.randrange(200)),
+        Memcpy(slot=slots.take(), source="alloc"),
+        Free(),
+    )
+    edges = ((), *((Edge(node=count + place),) for place in range(len(chain) - 1)))
+    captured = random.random() < 0.3
+    return GraphSpec(nodes=(*spec.nodes, *chain), dependencies=(*spec.dependencies, *edges), captured=captured)
+
+
 def _connect(random: Random, nodes: list[NodeSpec]) -> GraphSpec:
     dependencies: list[tuple[Edge, ...]] = []
     chain = random.random() < 0.3
-    for index, node in enumerate(nodes):
+    for index in range(len(nodes)):
         if chain:
             chosen = [index - 1] if index else []
         else:
             chosen = random.sample(range(index), min(index, random.choice((0, 1, 1, 1, 2, 3))))
-        if isinstance(node, Free):
-            source = index - 1  # its allocation is added just before it
-            chosen = [source, *(place for place in chosen if place != source)]
         dependencies.append(tuple(_edge(random, nodes, place, index) for place in chosen))
     return GraphSpec(nodes=tuple(nodes), dependencies=tuple(dependencies))
 
@@ -153,9 +162,11 @@ def _random_kernel(random: Random, slots: _Slots) -> Kernel:
 
 
 def _settled(kernel: Kernel) -> Kernel:
-    """Leave out a cluster that the function's own __cluster_dims__ contradicts: such a node cannot be instantiated."""
+    """Leave out clusters that contradict each other: such a node cannot be instantiated."""
     if kernel.function.startswith("repc") and kernel.cluster not in {None, (2, 1, 1)}:
-        return replace(kernel, cluster=None)
+        kernel = replace(kernel, cluster=None)
+    if kernel.preferred_cluster is not None and kernel.cluster not in {(1, 1, 1), (2, 1, 1), (4, 1, 1)}:
+        kernel = replace(kernel, preferred_cluster=None)
     return kernel
 
 
@@ -304,7 +315,11 @@ def _changed(random: Random, node: NodeSpec, slots: _Slots) -> NodeSpec:  # noqa
             return _changed_kernel(random, node)
         case Memset():
             other = _random_memset(random, node.slot)
-            name = random.choice(("space", "value", "element_bytes", "width", "height"))
+            name = (
+                "value"
+                if node.space == "alloc"
+                else random.choice(("space", "value", "element_bytes", "width", "height"))
+            )
             return random.choice(
                 (replace(node, alternate=not node.alternate), replace(node, **{name: getattr(other, name)}))
             )
@@ -427,8 +442,9 @@ def _change_values(random: Random, spec: GraphSpec) -> GraphSpec:
 
 
 def _fixed_place(spec: GraphSpec, place: int) -> bool:
-    """Whether the node must stay: an allocation and its free need each other."""
-    return isinstance(spec.nodes[place], Alloc | Free)
+    """Whether node and edges must stay: an allocation, what uses it and its free need each other, in that order."""
+    node = spec.nodes[place]
+    return isinstance(node, Alloc | Free) or "alloc" in {getattr(node, "space", None), getattr(node, "source", None)}
 
 
 def _replace_node(random: Random, spec: GraphSpec) -> GraphSpec:
@@ -477,7 +493,7 @@ def _change_edges(random: Random, spec: GraphSpec) -> GraphSpec:
     earlier = [other for other in range(place) if other not in {edge.node for edge in edges}]
     if choice == "add" and earlier:
         edges.insert(random.randint(0, len(edges)), Edge(node=random.choice(earlier)))
-    elif choice == "drop" and edges and not isinstance(spec.nodes[place], Free):
+    elif choice == "drop" and edges and not _fixed_place(spec, place):
         edges.pop(random.randrange(len(edges)))
     elif choice == "shuffle":
         random.shuffle(edges)
@@ -492,8 +508,7 @@ def _reorder(random: Random, spec: GraphSpec) -> GraphSpec:
     """Create the nodes in another order; an edge may then lead to a node created later."""
     order = list(range(len(spec.nodes)))
     random.shuffle(order)
-    if any(isinstance(node, Alloc) for node in spec.nodes):
-        order.sort(key=lambda place: isinstance(spec.nodes[place], Free))
+    order.sort(key=lambda place: not isinstance(spec.nodes[place], Alloc))  # its address must be known to what uses it
     return _renumbered(spec, order)
 
 
@@ -513,6 +528,6 @@ def _slots_are_distinct(spec: GraphSpec) -> bool:
     for node in spec.walk():
         if isinstance(node, BatchMemOps):
             slots += [operation.slot for operation in node.operations]
-        elif hasattr(node, "slot") and not isinstance(node, Free):
+        elif hasattr(node, "slot"):
             slots.append(node.slot)
     return len(slots) == len(set(slots))

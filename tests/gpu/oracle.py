@@ -17,15 +17,26 @@ from tests.gpu.specs import EventRecord, GraphSpec
 
 __all__ = ["Answer", "Predict", "Step", "Walk", "run_walk", "update"]
 
-UPDATE_FAILURE = 910  # CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+_NOT_WRITTEN = -1
 
 
 class Answer(NamedTuple):
-    """What cuGraphExecUpdate answered, its nodes as paths in the candidate."""
+    """What cuGraphExecUpdate answered: its CUresult, and what it wrote, nodes as paths in the candidate."""
 
+    status: str
     result: str
     node: str | None
     from_node: str | None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the exec now holds the candidate."""
+        return self.status == "CUDA_SUCCESS"
+
+    def is_predicted(self, prediction: UpdatePrediction) -> bool:
+        """Whether a prediction that tells a result tells this one."""
+        result = None if prediction.result is None else prediction.result.name
+        return (result, prediction.node, prediction.from_node) == self[1:]
 
 
 #: (held, candidate, fixed, instantiate flags) -> prediction
@@ -66,17 +77,15 @@ class _UpdateInfo(ctypes.Structure):
 
 def update(graph_exec: Any, candidate: BuiltGraph) -> Answer:
     """Call cuGraphExecUpdate_v2 directly: cuda-bindings drops the reason of a refusal."""
-    info = _UpdateInfo()
+    info = _UpdateInfo(result=_NOT_WRITTEN)
     function = ctypes.CDLL("libcuda.so.1").cuGraphExecUpdate_v2
     function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    status = function(int(graph_exec), int(candidate.handle), ctypes.byref(info))
-    result = UpdateResult(info.result)
-    if status not in (0, UPDATE_FAILURE) and result in (UpdateResult.SUCCESS, UpdateResult.ERROR):
-        return Answer(driver.CUresult(status).name, None, None)
+    status = driver.CUresult(function(int(graph_exec), int(candidate.handle), ctypes.byref(info))).name
+    result = "not written" if info.result == _NOT_WRITTEN else UpdateResult(info.result).name
     if info.node is None and info.from_node is None:
-        return Answer(result.name, None, None)
+        return Answer(status, result, None, None)
     paths = node_paths(candidate)
-    return Answer(result.name, _path(paths, info.node), _path(paths, info.from_node))
+    return Answer(status, result, _path(paths, info.node), _path(paths, info.from_node))
 
 
 def _path(paths: dict[int, str], handle: int | None) -> str | None:
@@ -84,63 +93,100 @@ def _path(paths: dict[int, str], handle: int | None) -> str | None:
 
 
 def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], predict: Predict) -> Iterator[Step]:
-    """Yield one step per update. Raises CallError where a graph cannot be built or instantiated."""
+    """Yield one step per update.
+
+    A walk ends early after the launch of a graph that allows one exec at a time, because a fresh one is needed then.
+
+    Raises
+    ------
+    CallError
+        A graph cannot be built or instantiated, or a launch took the context with it.
+    """
     with _built(rig, walk.specs) as graphs:
         signatures = [read(int(graph.handle)) for graph in graphs]
-        spaces = spaces_of(node for spec in walk.specs for node in spec.walk())
-        events = any(isinstance(node, EventRecord) for spec in walk.specs for node in spec.walk())
-
-        def launch(graph_exec: Any) -> dict[str, Any]:
-            return rig.launch(graph_exec, spaces, events=events)
-
-        def fresh(place: int) -> dict[str, Any]:
-            graph_exec = check(driver.cuGraphInstantiate(graphs[place].handle, walk.flags))
-            try:
-                return launch(graph_exec)
-            finally:
-                check(driver.cuGraphExecDestroy(graph_exec))
-
-        graph_exec: Any = check(driver.cuGraphInstantiate(graphs[0].handle, walk.flags))
+        launcher = _Launcher(rig, walk, graphs)
         try:
-            held, fixed, unsafe = 0, None, False
-            if walk.start == "launch":
-                launch(graph_exec)
-                fixed = 0
-            elif walk.start == "upload":
-                check(driver.cuGraphUpload(graph_exec, rig.stream))
-                check(driver.cuStreamSynchronize(rig.stream))
-                fixed = 0
+            held, unsafe = 0, False
+            fixed = 0 if launcher.start() else None
             for place in range(1, len(graphs)):
-                fixed_signature = None if fixed is None else signatures[fixed]
-                prediction = predict(signatures[held], signatures[place], fixed_signature, walk.flags)
-                answer = update(graph_exec, graphs[place])
-                accepted = answer.result == "SUCCESS"
-                now = place if accepted else held
-                seen = None
-                if walk.launch_between or place == len(graphs) - 1:
-                    seen = _attempt(launch, graph_exec)
-                    fixed = now if fixed is None else fixed
-                    if walk.specs[now].single_instance:
-                        check(driver.cuGraphExecDestroy(graph_exec))
-                        graph_exec = None
-                difference = None if seen is None else _difference(seen, _attempt(fresh, now))
+                known = None if fixed is None else signatures[fixed]
+                prediction = predict(signatures[held], signatures[place], known, walk.flags)
+                answer = update(launcher.graph_exec, graphs[place])
+                now = place if answer.accepted else held
+                launched = walk.launch_between or place == len(graphs) - 1
+                difference = launcher.difference_from_fresh(now) if launched else None
                 yield Step(
                     held=signatures[held],
                     candidate=signatures[place],
-                    fixed=fixed_signature,
+                    fixed=known,
                     prediction=prediction,
                     answer=answer,
-                    honest=None if seen is None else difference is None,
+                    honest=difference is None if launched else None,
                     difference=difference,
                     after_unsafe=unsafe,
                 )
-                unsafe = unsafe or (accepted and not prediction.verdict.safe)
+                unsafe = unsafe or (answer.accepted and not prediction.verdict.safe)
                 held = now
-                if graph_exec is None:
+                if launched and fixed is None:
+                    fixed = now
+                if launcher.graph_exec is None:
                     return
         finally:
-            if graph_exec is not None:
-                check(driver.cuGraphExecDestroy(graph_exec))
+            launcher.close()
+
+
+class _Launcher:
+    """One exec and its launches, and fresh execs to compare them with."""
+
+    def __init__(self, rig: Rig, walk: Walk, graphs: list[BuiltGraph]) -> None:
+        self._rig = rig
+        self._walk = walk
+        self._graphs = graphs
+        self._spaces = spaces_of(node for spec in walk.specs for node in spec.walk())
+        self._events = any(isinstance(node, EventRecord) for spec in walk.specs for node in spec.walk())
+        self.graph_exec: Any = check(driver.cuGraphInstantiate(graphs[0].handle, walk.flags))
+
+    def start(self) -> bool:
+        """Launch or upload the exec for the first time; False where the walk leaves that for later."""
+        if self._walk.start == "launch":
+            self._launch(self.graph_exec)
+        elif self._walk.start == "upload":
+            check(driver.cuGraphUpload(self.graph_exec, self._rig.stream))
+            check(driver.cuStreamSynchronize(self._rig.stream))
+        return self._walk.start != "nothing"
+
+    def difference_from_fresh(self, place: int) -> str | None:
+        """Launch the exec, and a fresh one of the graph that it holds; say how they differ."""
+        seen = self._attempt(self._launch, self.graph_exec)
+        if not self._rig.alive():
+            return f"the launch fails with {seen['error']} and takes the context with it"
+        if self._walk.specs[place].single_instance:
+            self.close()
+        return _difference(seen, self._attempt(self._launch_fresh, place))
+
+    def close(self) -> None:
+        """Destroy the exec."""
+        graph_exec, self.graph_exec = self.graph_exec, None
+        if graph_exec is not None:
+            check(driver.cuGraphExecDestroy(graph_exec))
+
+    def _launch(self, graph_exec: Any) -> dict[str, Any]:
+        return self._rig.launch(graph_exec, self._spaces, events=self._events)
+
+    def _launch_fresh(self, place: int) -> dict[str, Any]:
+        graph_exec = check(driver.cuGraphInstantiate(self._graphs[place].handle, self._walk.flags))
+        try:
+            return self._launch(graph_exec)
+        finally:
+            check(driver.cuGraphExecDestroy(graph_exec))
+
+    @staticmethod
+    def _attempt(launch: Callable[..., dict[str, Any]], what: Any) -> dict[str, Any]:
+        """Launch; an error of the launch is something seen as well."""
+        try:
+            return launch(what)
+        except CallError as error:
+            return {"error": error.result}
 
 
 @contextmanager
@@ -153,15 +199,6 @@ def _built(rig: Rig, specs: tuple[GraphSpec, ...]) -> Iterator[list[BuiltGraph]]
     finally:
         for graph in graphs:
             destroy(graph)
-
-
-def _attempt(launch: Callable[..., dict[str, Any]], what: Any) -> dict[str, Any]:
-    """Launch; an error of the launch is something seen as well, unless it has taken the context with it."""
-    try:
-        return launch(what)
-    except CallError as error:
-        check(driver.cuCtxSynchronize())
-        return {"error": error.result}
 
 
 def _difference(seen: dict[str, Any], expected: dict[str, Any]) -> str | None:

@@ -20,6 +20,7 @@ from random import Random
 from traceback import extract_tb
 from typing import Any
 
+from sigcontract.model.findings import Verdict
 from tests.gpu.generate import mutate, random_graph
 from tests.gpu.oracle import Step, Walk
 
@@ -28,6 +29,7 @@ __all__ = ["Tally", "main", "random_walk"]
 USE_NODE_PRIORITY = 8
 _MISSES_KEPT = 40
 _STALL_SECONDS = 60
+_CONTEXT_LOST = 3  # exit code of a worker whose walk ended so, all counted
 
 
 def random_walk(seed: int, index: int) -> Walk:
@@ -63,33 +65,47 @@ class Tally:
     def _faults(self, step: Step) -> Iterator[str]:
         prediction, answer, counts = step.prediction, step.answer, self.counts
         counts["updates"] += 1
-        counts[f"driver/{answer.result}"] += 1
+        counts[f"driver/{answer.status}/{answer.result}"] += 1
         counts[f"verdict/{prediction.verdict}"] += 1
         if prediction.result is None:
             counts["answer/not told"] += 1
-        elif (prediction.result.name, prediction.node, prediction.from_node) == answer:
+        elif answer.is_predicted(prediction):
             counts["answer/exact"] += 1
         else:
             counts["answer/wrong"] += 1
             yield "answer"
+        if answer.accepted and prediction.verdict is Verdict.REJECTED:
+            counts["accepted though called rejected"] += 1
+            yield "called rejected"
         if step.honest is None:
             counts["launch/none"] += 1
+        elif not answer.accepted:
+            yield from self._refused(step)
+        else:
+            yield from self._launched(step)
+
+    def _refused(self, step: Step) -> Iterator[str]:
+        if step.after_unsafe:
+            self.counts["refused/after an unsafe update"] += 1
+        elif step.honest:
+            self.counts["refused/exec unchanged"] += 1
+        else:
+            self.counts["refused/exec changed"] += 1
+            yield "refused and changed"
+
+    def _launched(self, step: Step) -> Iterator[str]:
+        """Judge a launch. After an update that was not called safe, what the exec holds is not known."""
+        verdict = "safe" if step.prediction.verdict.safe else str(step.prediction.verdict)
+        outcome = f"{verdict}, ran {'right' if step.honest else 'wrong'}"
+        if step.after_unsafe:
+            self.counts[f"launch/after an unsafe update/{outcome}"] += 1
             return
-        if answer.result != "SUCCESS":
-            counts["refused/unchanged" if step.honest else "refused/changed"] += 1
-            if not step.honest and not step.after_unsafe:
-                yield "refused and changed"
-            return
-        after = "after an unsafe one/" if step.after_unsafe else ""
-        kind = ("safe" if prediction.verdict.safe else str(prediction.verdict)) + (
-            ", ran right" if step.honest else ", ran wrong"
-        )
-        counts[f"accepted/{after}{kind}"] += 1
-        if prediction.verdict.safe and not step.honest:
+        self.counts[f"launch/{outcome}"] += 1
+        if verdict != "safe":
+            rules = sorted({finding.rule for finding in step.prediction.findings if not finding.verdict.safe})
+            self.counts[f"not called safe/{'+'.join(rules)}/ran {'right' if step.honest else 'wrong'}"] += 1
+        elif not step.honest:
             yield "safe but wrong"
-        if not prediction.verdict.safe and step.honest:
-            rules = sorted({finding.rule for finding in prediction.findings if not finding.verdict.safe})
-            counts[f"unsafe but right by/{'+'.join(rules)}"] += 1
 
 
 def _miss(step: Step, walk: Walk, place: str, faults: list[str]) -> dict[str, Any]:
@@ -134,7 +150,7 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
             break
         walk = random_walk(seed, index)
         _say({"begin": index})
-        tally = Tally()
+        tally, lost = Tally(), False
         try:
             for place, step in enumerate(
                 run_walk(
@@ -146,17 +162,20 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
             ):
                 tally.add(step, walk, f"{seed}:{index}/{place}")
         except CallError as error:
-            tally.counts[f"not built/{error.result} in {_origin(error)}"] += 1
-            rig.recover()
+            lost = not rig.recover()
+            tally.counts["context lost" if lost else f"not built/{error.result} in {_origin(error)}"] += 1
         tally.counts["walks"] += 1
         tally.counts.update(f"kind/{type(node).__name__}" for spec in walk.specs for node in spec.walk())
         tally.counts["walks of several updates"] += len(walk.specs) > 2
         _say({"end": index, "counts": tally.counts, "misses": tally.misses})
+        if lost:
+            sys.exit(_CONTEXT_LOST)
 
 
 def _origin(error: BaseException) -> str:
     """Return the line of this folder that made the call."""
-    frames = [frame for frame in extract_tb(error.__traceback__) if Path(__file__).parent.name in frame.filename]
+    here = Path(__file__).parent
+    frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).parent == here]
     return frames[-1].line or frames[-1].name
 
 
@@ -191,6 +210,9 @@ def _shard(arguments: argparse.Namespace, worker: int) -> Tally:
                 tally.misses += message["misses"]
         if process.returncode == 0:
             return tally
+        if process.returncode == _CONTEXT_LOST:
+            first = ended + arguments.workers
+            continue
         if begun is None or begun == ended:
             raise SystemExit(f"worker {worker} ended with {process.returncode}: {errors[-3000:]}")
         tally.counts["died"] += 1

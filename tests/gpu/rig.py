@@ -64,7 +64,7 @@ def spaces_of(nodes: Iterable[NodeSpec]) -> tuple[str, ...]:
     """Return the kinds of memory that nodes write to, besides the device's."""
     names = {"device"}
     for node in nodes:
-        if isinstance(node, Memset):
+        if isinstance(node, Memset) and node.space != "alloc":
             names.add(node.space)
         elif isinstance(node, Memcpy):
             names.add(node.target)
@@ -89,6 +89,7 @@ class Rig:
         self._mark = check(driver.cuEventCreate(0))
         self.arrays = [self._array(alternate=False), self._array(alternate=True)]
         library = ctypes.CDLL(None)
+        self.driver_library = ctypes.CDLL("libcuda.so.1")
         self.host_functions = {
             name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in ("sem_post", "sem_trywait")
         }
@@ -114,12 +115,16 @@ class Rig:
             seen["events"] = tuple(self._recorded_since(event) for event in self.events)
         return seen
 
-    def recover(self) -> None:
-        """Leave a capture that failed, and raise CallError where the context did not survive."""
-        capturing = driver.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
-        if check(driver.cuStreamIsCapturing(self.stream)) != capturing:
+    def alive(self) -> bool:
+        """Whether the context still works."""
+        return int(driver.cuCtxSynchronize()[0]) == 0
+
+    def recover(self) -> bool:
+        """Leave a capture that failed; False where the context did not survive."""
+        none = driver.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
+        if driver.cuStreamIsCapturing(self.stream)[1] not in (none, None):
             driver.cuStreamEndCapture(self.stream)  # what it answers is why the capture failed
-        check(driver.cuCtxSynchronize())
+        return self.alive()
 
     def _recorded_since(self, event: Any) -> bool:
         elapsed_ms: float = check(driver.cuEventElapsedTime(self._mark, event))

@@ -50,7 +50,7 @@ class Kernel:
 
 @dataclass(frozen=True, kw_only=True)
 class Memset:
-    """A fill of a slot's memory."""
+    """A fill of a slot's memory; in space ``alloc`` of the graph's own allocation, all of it."""
 
     slot: int
     space: str = "device"
@@ -63,7 +63,7 @@ class Memset:
 
 @dataclass(frozen=True, kw_only=True)
 class Memcpy:
-    """A copy of constant bytes into a slot's memory."""
+    """A copy of constant bytes, or in space ``alloc`` of the graph's own allocation, into a slot's memory."""
 
     slot: int
     source: str = "device"
@@ -123,17 +123,14 @@ class BatchMemOps:
 
 @dataclass(frozen=True, kw_only=True)
 class Alloc:
-    """An allocation of the graph's own; ``slot`` is its name for `Free`."""
+    """An allocation of the graph's own, at most one in a graph."""
 
-    slot: int
     size_bytes: int = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class Free:
-    """The free of the allocation of that slot."""
-
-    slot: int
+    """The free of the graph's allocation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +176,11 @@ class GraphSpec:
             yield node
             for inner in inner_graphs(node):
                 yield from inner.walk()
+
+    @property
+    def allocates(self) -> bool:
+        """Whether the graph has an allocation of its own."""
+        return any(isinstance(node, Alloc) for node in self.nodes)
 
     @property
     def single_instance(self) -> bool:
