@@ -137,12 +137,19 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
     except UNFIT as error:
         validate(document)  # finds the same fault, and its path in the record
         raise translated(error) from error
-    if again != wire:
-        field = next(name for name in wire.__struct_fields__ if getattr(wire, name) != getattr(again, name))
-        raise DecodeError("a value here would be read back as another (NaN, a list for a tuple)", path=f"$.{field}")
+    _refuse_difference(again, wire)
     for problem in form.problems(again):
         raise problem
+    if form.lossless:
+        _refuse_difference(form.record_of(again), document)
     return data
+
+
+def _refuse_difference(again: Any, given: Any) -> None:
+    """Refuse to write what would be read back as something else."""
+    if again != given:
+        field = next(name for name in given.__struct_fields__ if getattr(given, name) != getattr(again, name))
+        raise DecodeError("a value here would be read back as another (NaN, a list for a tuple)", path=f"$.{field}")
 
 
 @overload

@@ -34,6 +34,7 @@ class Form:
         wire_of: Callable[[Any], Any],
         problems: Callable[[Any], Iterator[RecordError]] = lambda _: iter(()),
         false_digests: Callable[[Any, Any], Iterator[RecordError]] = lambda *_: iter(()),
+        lossless: bool = True,
     ) -> None:
         self.document = document
         self.version = version
@@ -47,6 +48,8 @@ class Form:
         self.problems = problems
         #: Digests of a decoded document that are not those of its record.
         self.false_digests = false_digests
+        #: Whether a document of this form says all of its record.
+        self.lossless = lossless
 
     @cached_property
     def json(self) -> msgspec.json.Decoder[Any]:
@@ -84,6 +87,7 @@ FORMS: dict[tuple[str, int], Form] = {
             record_of=upgrade.upgraded_from_1,
             wire_of=upgrade.downgraded_to_1,
             problems=v1.problems,
+            lossless=False,
         ),
         Form(
             "sigcontract.dump",

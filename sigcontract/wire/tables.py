@@ -67,6 +67,8 @@ class Folder:
         ------
         InvariantError
             The attributes of a node are out of order.
+        TypeError, AttributeError
+            The graph is not valid in another way; `sigcontract.validate` says which.
         LimitError
             Child graphs are nested more than MAX_GRAPH_DEPTH deep.
         """
@@ -75,6 +77,8 @@ class Folder:
             return known
         if depth > MAX_GRAPH_DEPTH:
             raise LimitError(f"child graphs are nested more than {MAX_GRAPH_DEPTH} deep", code="nesting")
+        if type(graph.nodes) is not tuple or type(graph.dependencies) is not tuple:
+            raise TypeError("nodes and dependencies of a graph are tuples")
         node_rows, edge_lists = self._node_by_identity, self._edges_by_identity
         nodes = []
         for index, node in enumerate(graph.nodes):
@@ -135,6 +139,8 @@ def _place(table: dict[Any, int], row: Any) -> int:
 
 
 def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
+    if type(edges) is not tuple:
+        raise TypeError("the dependencies of a node are a tuple")
     return tuple(
         [
             edge.node
