@@ -1,11 +1,12 @@
 """``sigcontract diff``: how two dumps differ, and what an update would make of each difference."""
 
 import argparse
+import gc
+import importlib
 import sys
-from collections.abc import Callable, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.terminal import use_color
@@ -15,12 +16,9 @@ from sigcontract.compare.policies import POLICIES
 from sigcontract.errors import UsageError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.profile import DriverProfile
-from sigcontract.report import github, markdown, text
+from sigcontract.report import text
 from sigcontract.wire.codec import encode, load
 from sigcontract.wire.files import write_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["load_profile", "register", "run"]
 
@@ -40,16 +38,7 @@ exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage o
 """
 
 
-def _json(comparison: Comparison) -> str:
-    return encode(comparison.diff).decode()
-
-
-_FORMS: "Mapping[str, Callable[[Comparison], str]]" = {
-    "text": text.render_diff,
-    "json": _json,
-    "markdown": lambda comparison: markdown.render_diff(comparison.diff),
-    "github": lambda comparison: github.render_diff(comparison.diff),
-}
+_FORMS = ("text", "json", "markdown", "github")
 
 _STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
 
@@ -62,7 +51,7 @@ def register(subparsers: Subparsers) -> None:
         summary="compare two dumps, and say what an update would make of each difference",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=tuple(_FORMS),
+        formats=_FORMS,
     )
     parser.add_argument("old", metavar="OLD", help="a dump")
     parser.add_argument("new", metavar="NEW", help="the dump to compare it with")
@@ -93,18 +82,40 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, write every form that was asked for, and say whether the gate passed."""
     outputs = [_output(value) for value in args.output] or [(args.format, "-")]
-    profile = None if args.profile is None else load_profile(args.profile)
-    old, new = (load(path, expect=SignatureDump) for path in (args.old, args.new))
-    _check_labels(args.graph, old, new)
-    comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph)
-    for form, file in outputs:
-        if file != "-":
-            write_bytes(Path(file), _FORMS[form](comparison).encode())
-        elif form == "text":
-            sys.stdout.write(text.render_diff(comparison, color=use_color(sys.stdout)))
-        else:
-            sys.stdout.write(_FORMS[form](comparison))
+    with _uncollected():
+        profile = None if args.profile is None else load_profile(args.profile)
+        old, new = (load(path, expect=SignatureDump) for path in (args.old, args.new))
+        _check_labels(args.graph, old, new)
+        comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph)
+        for form, file in outputs:
+            if file == "-":
+                sys.stdout.write(_rendered(comparison, form, color=use_color(sys.stdout)))
+            else:
+                write_bytes(Path(file), _rendered(comparison, form, color=False).encode())
     return _STATUS[gate(comparison.diff.findings, args.fail_on)]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the cyclic collector from walking through records, which hold no cycles, while they pile up."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _rendered(comparison: Comparison, form: str, *, color: bool) -> str:
+    if form == "text":
+        return text.render_diff(comparison, color=color)
+    if form == "json":
+        return encode(comparison.diff).decode()
+    # Loaded only when asked for: a diff of two large graphs is done before all forms are imported.
+    module = importlib.import_module(f"sigcontract.report.{form}")
+    rendered: str = module.render_diff(comparison.diff)
+    return rendered
 
 
 def load_profile(name: str) -> DriverProfile:
@@ -135,6 +146,8 @@ def _check_labels(labels: Sequence[str], *dumps: SignatureDump) -> None:
     known = sorted({entry.label for dump in dumps for entry in dump.graphs})
     for label in labels:
         if label not in known:
+            from difflib import get_close_matches  # noqa: PLC0415  only for a label that does not exist
+
             near = get_close_matches(label, known, n=1)
             hint = f"; the nearest is {near[0]!r}" if near else ""
             raise UsageError(f"neither dump has a graph {label!r}{hint}")

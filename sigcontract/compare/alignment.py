@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import compress, count, groupby, islice
 from operator import eq, ne, sub
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -72,7 +72,15 @@ def align(old: Sequence[Hashable], new: Sequence[Hashable]) -> Alignment:
     return align_by_levels([(old, new)])
 
 
-def align_by_levels(levels: Sequence[tuple[Sequence[Hashable], Sequence[Hashable]]]) -> Alignment:
+class Sliceable(Protocol):
+    """A sequence of which only stretches are taken."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, stretch: slice, /) -> Sequence[Hashable]: ...
+
+
+def align_by_levels(levels: Sequence[tuple[Sliceable, Sliceable]]) -> Alignment:
     """Align by the first pair of key sequences, then what is left over by the next, coarser pair, and so on.
 
     Every pair has the same two lengths. What stays left over in gaps of equal length is matched by position, so

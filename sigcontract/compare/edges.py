@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from sigcontract.compare.alignment import Alignment
@@ -12,6 +13,8 @@ __all__ = ["EdgeChange", "edge_changes"]
 _Edges = tuple[Dependency, ...]
 #: How many added or removed nodes are followed back from one node, to see what they stand in for.
 _DETOUR_NODES = 1000
+#: Edges are first compared so many nodes at a time.
+_CHUNK_NODES = 256
 _DATA = ("from_port", "to_port", "type")
 
 
@@ -50,17 +53,27 @@ def edge_changes(old: GraphSignature, new: GraphSignature, alignment: Alignment)
     partner = _partners(len(old.nodes), alignment)
     detours = _Detours(old, new, alignment, partner)
     for start, new_start, length in alignment.matches:
-        befores, afters = old.dependencies[start : start + length], new.dependencies[new_start : new_start + length]
-        for offset, (before, after) in enumerate(zip(befores, afters, strict=True)):
-            if len(before) == len(after):
-                for a, b in zip(before, after, strict=True):
-                    if partner[a.node] != b.node or a.type != b.type:
-                        break
-                    if a.from_port != b.from_port or a.to_port != b.to_port:
-                        break
-                else:
-                    continue
-            yield from _changes(start + offset, new_start + offset, before, after, detours)
+        for offset in range(0, length, _CHUNK_NODES):
+            size = min(_CHUNK_NODES, length - offset)
+            old_at, new_at = start + offset, new_start + offset
+            befores, afters = old.dependencies[old_at : old_at + size], new.dependencies[new_at : new_at + size]
+            if not _equal(befores, afters, partner):
+                for place, (before, after) in enumerate(zip(befores, afters, strict=True)):
+                    if not _equal((before,), (after,), partner):
+                        yield from _changes(old_at + place, new_at + place, before, after, detours)
+
+
+def _equal(befores: Sequence[_Edges], afters: Sequence[_Edges], partner: Sequence[int]) -> bool:
+    """Say whether edges are the same, leading to corresponding nodes. Whole passes, as most edges of a graph are."""
+    if list(map(len, befores)) != list(map(len, afters)):
+        return False
+    old, new = list(chain.from_iterable(befores)), list(chain.from_iterable(afters))
+    return (
+        [partner[edge.node] for edge in old] == [edge.node for edge in new]
+        and [edge.type for edge in old] == [edge.type for edge in new]
+        and [edge.from_port for edge in old] == [edge.from_port for edge in new]
+        and [edge.to_port for edge in old] == [edge.to_port for edge in new]
+    )
 
 
 def _partners(old_length: int, alignment: Alignment) -> list[int]:

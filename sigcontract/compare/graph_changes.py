@@ -15,7 +15,6 @@ from sigcontract.model.findings import Finding, UpdateResult, Verdict
 from sigcontract.model.graph import GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
-from sigcontract.wire.canonical import portable_form
 
 __all__ = ["Change", "GraphChanges", "compare_graphs"]
 
@@ -109,13 +108,15 @@ class _Comparison:
         by_value: bool,
     ) -> None:
         self._profile = profile
-        self._old, self._new = (old, new) if by_value else (portable_form(old), portable_form(new))
+        self._old, self._new = old, new
         self._aligner = Aligner(by_value=by_value)
+        self._aligner.add(old)
+        self._aligner.add(new)
         self._evidence_of: dict[tuple[int, int], Counter[tuple[str, int, int]]] = {}
         self._changes_of: dict[tuple[int, int], list[Change]] = {}
-        correspondence = None if by_value else Correspondence(self._evidence(self._old, self._new))
+        correspondence = None if by_value else Correspondence(self._evidence(old, new))
         self._comparer = NodeComparer(profile, correspondence)
-        self._proven = frozenset(_proven(old, new, self._old, self._new)) if one_capture else frozenset()
+        self._proven = frozenset(self._same_handles()) if one_capture else frozenset()
 
     def changes(self) -> GraphChanges:
         aligned = self._aligner.align(self._old, self._new)
@@ -189,14 +190,31 @@ class _Comparison:
                 changes.append(inner._replace(difference=difference, places=[], paths=paths))
         return changes
 
+    def _same_handles(self) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of function numbers that stand for one handle: in one capture, one function."""
+        old_numbers = {handles: number for number, handles in self._handles(self._old)}
+        for number, handles in self._handles(self._new):
+            if handles in old_numbers:
+                yield old_numbers[handles], number
+
+    def _handles(self, graph: GraphSignature) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Yield function number and handles of every distinct kernel node, those of graphs inside included."""
+        for index in dict(zip(self._aligner.numbers(graph), range(len(graph.nodes)), strict=True)).values():
+            yield from _handles(graph.nodes[index], self._aligner.node(self._aligner.numbers(graph)[index]))
+
     def _with_moves_judged(self, changes: list[Change]) -> list[Change]:
         """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by likeness."""
         old, new = self._old, self._new
         moved = [change for change in changes if change.difference.rule in _MOVES]
         if not moved or len(old.nodes) != len(new.nodes) or len(old.nodes) > _PREDICTED_NODES:
             return changes
-        here = GraphSignature(nodes=tuple(map(self._comparer.translated, new.nodes)), dependencies=new.dependencies)
-        prediction = predict_update(old, here, self._profile)
+        node, numbers = self._aligner.node, self._aligner.numbers
+        held, candidate = map(node, numbers(old)), (self._comparer.translated(node(n)) for n in numbers(new))
+        prediction = predict_update(
+            GraphSignature(nodes=tuple(held), dependencies=old.dependencies),
+            GraphSignature(nodes=tuple(candidate), dependencies=new.dependencies),
+            self._profile,
+        )
         if prediction.result is not UpdateResult.SUCCESS:
             return changes
         verdict = Verdict.worst((prediction.verdict, Verdict.UPDATABLE))
@@ -204,6 +222,14 @@ class _Comparison:
             change._replace(difference=change.difference._replace(verdict=verdict)) if change in moved else change
             for change in changes
         ]
+
+
+def _handles(node: NodeSignature, form: NodeSignature) -> Iterator[tuple[int, tuple[int, int]]]:
+    if isinstance(node, KernelNodeSignature) and isinstance(form, KernelNodeSignature) and form.func:
+        yield form.func, (node.kern, node.func)
+    for _, body, form_body in body_pairs(node, form):
+        for inner, inner_form in {id(a): (a, b) for a, b in zip(body.nodes, form_body.nodes, strict=True)}.values():
+            yield from _handles(inner, inner_form)
 
 
 class _Collected:
@@ -251,27 +277,6 @@ class _Collected:
     def changes(self) -> list[Change]:
         """Return the changes by their first place."""
         return sorted(self._changes.values(), key=lambda change: change.places[0].at)
-
-
-def _proven(
-    old: GraphSignature, new: GraphSignature, old_portable: GraphSignature, new_portable: GraphSignature
-) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of function numbers that stand for one handle: in one capture, one function."""
-    handles = {handles: number for number, handles in _handles(old, old_portable)}
-    for number, pair in _handles(new, new_portable):
-        if pair in handles:
-            yield handles[pair], number
-
-
-def _handles(graph: GraphSignature, portable: GraphSignature) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield function number and handles of every kernel, children's included."""
-    for node, numbered in {id(a): (a, b) for a, b in zip(graph.nodes, portable.nodes, strict=True)}.values():
-        if isinstance(node, KernelNodeSignature) and isinstance(numbered, KernelNodeSignature):
-            if numbered.func:
-                yield numbered.func, (node.kern, node.func)
-        else:
-            for _, body, numbered_body in body_pairs(node, numbered):
-                yield from _handles(body, numbered_body)
 
 
 def _code_unknown_as_one(changes: list[Change]) -> list[Change]:

@@ -1,8 +1,8 @@
 """Graphs as sequences of small integers, and the numbers of two processes matched with each other.
 
-Works on portable forms (`sigcontract.wire.portable`): there, functions, contexts, events, allocations and devices
-are numbered by their first appearance. One inserted node shifts those numbers, so nodes are aligned without them,
-and only then is it asked which number of one graph is which of the other.
+Nodes are compared in their portable form (`sigcontract.wire.portable`): there, functions, contexts, events,
+allocations and devices are numbered by their first appearance. One inserted node shifts those numbers, so nodes are
+aligned without them, and only then is it asked which number of one graph is which of the other.
 """
 
 from collections import Counter
@@ -25,6 +25,7 @@ from sigcontract.model.nodes import (
     MemFreeNode,
     PointerFacts,
 )
+from sigcontract.wire.canonical import portable_form
 
 __all__ = ["AlignedGraphs", "Aligner", "Correspondence", "likeness"]
 
@@ -105,6 +106,27 @@ class AlignedGraphs(NamedTuple):
                     yield start + offset, new_start + offset, pair
 
 
+class _View:
+    """Values of a table, by the numbers of a sequence; looked up for the stretches that are asked for."""
+
+    def __init__(self, numbers: list[int], table: list[int]) -> None:
+        self._numbers, self._table = numbers, table
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, stretch: slice) -> list[int]:
+        return list(map(self._table.__getitem__, self._numbers[stretch]))
+
+
+def _as_recorded(nodes: tuple[NodeSignature, ...]) -> tuple[NodeSignature, ...]:
+    return nodes
+
+
+def _portable(nodes: tuple[NodeSignature, ...]) -> tuple[NodeSignature, ...]:
+    return portable_form(GraphSignature(nodes=nodes, dependencies=((),) * len(nodes))).nodes
+
+
 class Aligner:
     """Numbers nodes so that equal ones have equal numbers, and aligns graphs by them.
 
@@ -126,8 +148,12 @@ class Aligner:
         self._numbers_of_graph: dict[int, tuple[GraphSignature, list[int]]] = {}
         self._aligned: dict[tuple[int, int], AlignedGraphs] = {}
 
+    def add(self, graph: GraphSignature) -> None:
+        """Take in an outermost graph: as recorded where nodes align by value, else in its portable form."""
+        self._enter(graph, _as_recorded if self._by_value else _portable)
+
     def node(self, number: int) -> NodeSignature:
-        """Return the node of that number."""
+        """Return the node of that number, in the form that is compared."""
         return self._nodes[number]
 
     def align(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
@@ -136,13 +162,8 @@ class Aligner:
         if known is not None:
             return known
         old_numbers, new_numbers = self.numbers(old), self.numbers(new)
-        keys, likenesses = self._keys, self._likenesses
-        alignment = align_by_levels(
-            [
-                ([keys[n] for n in old_numbers], [keys[n] for n in new_numbers]),
-                ([likenesses[n] for n in old_numbers], [likenesses[n] for n in new_numbers]),
-            ]
-        )
+        levels = [(_View(old_numbers, table), _View(new_numbers, table)) for table in (self._keys, self._likenesses)]
+        alignment = align_by_levels(levels)
         distinct: Counter[tuple[int, int]] = Counter()
         for start, new_start, length in alignment.matches:
             pairs = zip(old_numbers[start : start + length], new_numbers[new_start : new_start + length], strict=True)
@@ -152,16 +173,23 @@ class Aligner:
         return aligned
 
     def numbers(self, graph: GraphSignature) -> list[int]:
-        """Return the number of each node of a graph."""
+        """Return the number of each node of a graph, of an outermost one or of one inside a node."""
         known = self._numbers_of_graph.get(id(graph))
-        if known is None:
-            # Nodes that are one object, as decoding makes equal ones, are looked at once.
-            ids = list(map(id, graph.nodes))
-            objects = dict(zip(ids, graph.nodes, strict=True))
-            number = {identity: self._number(node) for identity, node in objects.items()}
-            # The graph is kept with its numbers: its id must not be given to another one.
-            known = self._numbers_of_graph[id(graph)] = graph, list(map(number.__getitem__, ids))
-        return known[1]
+        # The forms of the outermost graph include those of all graphs inside.
+        return self._enter(graph, _as_recorded) if known is None else known[1]
+
+    def _enter(
+        self, graph: GraphSignature, forms_of: Callable[[tuple[NodeSignature, ...]], tuple[NodeSignature, ...]]
+    ) -> list[int]:
+        # Nodes that are one object, as decoding makes equal ones, are looked at once.
+        ids = list(map(id, graph.nodes))
+        distinct = dict(zip(ids, graph.nodes, strict=True))
+        forms = forms_of(tuple(distinct.values()))
+        number = dict(zip(distinct, map(self._number, forms), strict=True))
+        numbers = list(map(number.__getitem__, ids))
+        # The graph is kept with its numbers: its id must not be given to another one.
+        self._numbers_of_graph[id(graph)] = graph, numbers
+        return numbers
 
     def _number(self, node: NodeSignature) -> int:
         known = self._number_of.get(node)
