@@ -7,6 +7,7 @@ from sigcontract.compare.other_nodes import difference, node_differences, node_r
 from sigcontract.compare.pairing import Doubt, NodeRefusal
 from sigcontract.compare.rules import RULES
 from sigcontract.model.attributes import AttributeId
+from sigcontract.model.dims import Dim3
 from sigcontract.model.findings import UpdateResult, Verdict
 from sigcontract.model.graph import NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
@@ -23,6 +24,7 @@ __all__ = ["NodeJudge", "contradiction", "effective_cluster", "function_identity
 Identity = Literal["same", "other", "reused", "unknown"]
 
 _FUNCTION_CHANGE: Final = UpdateResult.ERROR_UNSUPPORTED_FUNCTION_CHANGE
+_NO_CLUSTER: Final = Dim3(x=0, y=0, z=0)
 _ONE_BLOCK: Final = "1x1x1"
 _CLUSTER: Final = attribute_path(AttributeId.CLUSTER_DIMENSION)
 
@@ -107,7 +109,7 @@ class NodeJudge:
     def _kernel(
         self, held: KernelNodeSignature, candidate: KernelNodeSignature, fixed: KernelNodeSignature
     ) -> list[Difference]:
-        found = []
+        found: list[Difference] = []
         old, new = self.effects.set_of(held.attributes), self.effects.set_of(candidate.attributes)
         first = old if fixed is held else self.effects.set_of(fixed.attributes)
         held_identity = function_identity(held, candidate)
@@ -192,17 +194,20 @@ def function_identity(a: KernelNodeSignature, b: KernelNodeSignature) -> Identit
     Handles prove it inside one load epoch; a handle whose name or facts have changed is another function. Without a
     handle, other names or facts prove that the functions differ, and nothing proves that they are one.
     """
-    known = bool((a.kern or a.func) and (b.kern or b.func))
-    if known and (a.kern != b.kern or a.func != b.func):
-        return "other"
-    if a.name != b.name or contradiction(a.function, b.function) is not None:
-        return "reused" if known else "other"
-    return "same" if known else "unknown"
+    if a.kern != b.kern or a.func != b.func:
+        if (a.kern or a.func) and (b.kern or b.func):
+            return "other"
+        known = False
+    else:
+        known = (a.kern or a.func) != 0
+    if a.name == b.name and (a.function == b.function or contradiction(a.function, b.function) is None):
+        return "same" if known else "unknown"
+    return "reused" if known else "other"
 
 
 def contradiction(a: "FunctionFacts | None", b: "FunctionFacts | None") -> str | None:
     """Return the first fact that is known on both sides and differs, or None. An unknown fact contradicts nothing."""
-    if a is None or b is None or a is b or a == b:
+    if a is None or b is None:
         return None
     for name in a.__struct_fields__:
         old, new = getattr(a, name), getattr(b, name)
@@ -222,9 +227,7 @@ def effective_cluster(node: KernelNodeSignature) -> str | None:
 
 def _effective(node: KernelNodeSignature, attribute: str | None) -> str | None:
     required = None if node.function is None else node.function.required_cluster_dim
-    if required is not None and (required.x or required.y or required.z):
-        return str(required)
-    return attribute
+    return attribute if required is None or required == _NO_CLUSTER else str(required)
 
 
 def _one_block_each(a: str, b: str) -> bool:

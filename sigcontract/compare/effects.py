@@ -7,7 +7,7 @@ from sigcontract.compare.pairing import Doubt, NodeRefusal
 from sigcontract.compare.rules import ATTRIBUTE_RULES, RULES, Rule
 from sigcontract.model.attributes import AttributeId, ClusterDim, DeviceUpdatableNode, LaunchAttribute
 from sigcontract.model.findings import Evidence, UpdateResult, Verdict
-from sigcontract.model.profile import DriverProfile
+from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.model.record import Record
 
 __all__ = ["ABSENT", "AttributeSet", "Attributes", "Difference", "Effect", "Effects", "attribute_path", "value_text"]
@@ -34,6 +34,15 @@ _NOT_OF_KERNELS = frozenset({AttributeId.IGNORE, AttributeId.SYNCHRONIZATION_POL
 _HINTS = frozenset({AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING})
 #: Ids whose absence from a record is a gap. An id that we do not know cannot be asked for.
 _EXPECTED = frozenset(AttributeId) - {AttributeId.IGNORE}
+#: What a change that is known means.
+_VERDICTS: Final[Mapping[Kind, Verdict]] = {
+    "none": Verdict.HARMLESS,
+    "hint": Verdict.HARMLESS,
+    "applied": Verdict.UPDATABLE,
+    "stale": Verdict.STALE,
+    "rejected": Verdict.REJECTED,
+    "unknown": Verdict.UNDETERMINED,
+}
 #: Judged by the driver's refusals, or with the function, and not here.
 _JUDGED_ELSEWHERE = frozenset(
     {AttributeId.COOPERATIVE, AttributeId.CLUSTER_DIMENSION, AttributeId.DEVICE_UPDATABLE_KERNEL_NODE}
@@ -261,21 +270,28 @@ def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Eff
     if attribute_id in _NOT_OF_KERNELS or attribute_id in _LAUNCH_ONLY:
         return Effect("none", documented, "documented")
     if attribute_id == AttributeId.PRIORITY:
-        if flags & USE_NODE_PRIORITY:
-            return Effect("rejected", RULES["kernel.node-priority"], "documented")
-        return Effect("none", documented, "documented")
-    measured = None if profile is None else profile.attribute(attribute_id)
+        refused = bool(flags & USE_NODE_PRIORITY)
+        return Effect(
+            "rejected" if refused else "none", RULES["kernel.node-priority"] if refused else documented, "documented"
+        )
     hint = attribute_id in _HINTS
+    entry = None if profile is None else profile.attribute(attribute_id)
+    measured = None if entry is None else _measured(entry, documented, hint=hint)
     if measured is not None:
-        if "no" in (measured.has_effect, measured.settable) or measured.becomes_edge == "yes":
-            return Effect("none", documented, "measured")
-        if measured.update == "rejected":
-            return Effect("rejected", RULES["kernel.attribute-rejected"], "measured")
-        if measured.update != "unknown":
-            return Effect("hint" if hint and measured.update == "stale" else measured.update, documented, "measured")
-    if hint:
-        return Effect("hint", documented, documented.evidence)
-    return Effect("stale" if documented.verdict is Verdict.STALE else "unknown", documented, documented.evidence)
+        return measured
+    stale = documented.verdict is Verdict.STALE
+    return Effect("hint" if hint else "stale" if stale else "unknown", documented, documented.evidence)
+
+
+def _measured(entry: AttributeProfile, documented: Rule, *, hint: bool) -> Effect | None:
+    """Return what a profile decides about an attribute, or None where it leaves that open."""
+    if "no" in (entry.has_effect, entry.settable) or entry.becomes_edge == "yes":
+        return Effect("none", documented, "measured")
+    if entry.update == "unknown":
+        return None
+    if entry.update == "rejected":
+        return Effect("rejected", RULES["kernel.attribute-rejected"], "measured")
+    return Effect("hint" if hint and entry.update == "stale" else entry.update, documented, "measured")
 
 
 def _difference(
@@ -286,36 +302,23 @@ def _difference(
     fixed: LaunchAttribute | None,
 ) -> Difference | None:
     """Judge one attribute of three nodes, any of which may not know it."""
-    values = tuple(None if entry is None else entry.value for entry in (held, candidate, fixed))
+    three = held, candidate, fixed
     changed = value_text(held) != value_text(candidate)
     since_launch = value_text(fixed) != value_text(candidate)
-    rule, verdict, evidence, old = effect.rule.id, Verdict.HARMLESS, effect.evidence, held
-    if effect.kind in ("none", "hint"):
-        if not changed and (effect.kind == "none" or not since_launch):
+    known = all(entry is not None and entry.value is not None for entry in three)
+    if effect.kind in ("none", "hint") or known:
+        if not changed and (effect.kind in ("none", "applied") or not since_launch):
             return None
-        old = held if changed else fixed
-    elif None in values:
-        if {None if entry is None else entry.state for entry in (held, candidate, fixed)} == {"unsupported"}:
-            return None  # a driver that does not know the id cannot have been given a value for it
-        unknown = RULES["kernel.attribute-unknown"]
-        rule = unknown.id
-        if effect.kind == "applied":
-            verdict = Verdict.UPDATABLE
-        else:
-            verdict, evidence = Verdict.UNDETERMINED, unknown.evidence
-            old = held if held is None or held.value is None else fixed
-    elif effect.kind == "stale":
-        if since_launch:
-            verdict, old = Verdict.STALE, fixed
-        elif not changed:
-            return None
-    elif effect.kind == "applied":
-        if not changed:
-            return None
-        verdict = Verdict.UPDATABLE
+        rule, verdict, evidence = effect.rule, _VERDICTS[effect.kind], effect.evidence
+        if effect.kind == "stale" and not since_launch:
+            verdict = Verdict.HARMLESS  # back to the value that the exec has kept all along
     else:
-        if not changed and not since_launch:
-            return None
-        verdict = Verdict.UNDETERMINED
-        old = held if changed else fixed
-    return Difference(rule, attribute_path(attribute_id), verdict, evidence, value_text(old), value_text(candidate))
+        if all(entry is not None and entry.state == "unsupported" for entry in three):
+            return None  # a driver that does not know the id cannot have been given a value for it
+        rule = RULES["kernel.attribute-unknown"]
+        applied = effect.kind == "applied"
+        verdict, evidence = (Verdict.UPDATABLE, effect.evidence) if applied else (rule.verdict, rule.evidence)
+    kept = fixed if verdict is Verdict.STALE or not changed else held
+    return Difference(
+        rule.id, attribute_path(attribute_id), verdict, evidence, value_text(kept), value_text(candidate)
+    )  # fmt: skip

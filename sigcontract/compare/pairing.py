@@ -40,6 +40,13 @@ class NodeRefusal(NamedTuple):
     old: int | str | None
     new: int | str | None
 
+    def at(self, index: int, node: NodeSignature) -> "Refusal":
+        """Return the refusal of the candidate's node of that index."""
+        path = f"nodes[{index}]"
+        return Refusal(
+            self.rule, self.result, path, None, path + self.field, self.old, self.new, subject_of(node)
+        )  # fmt: skip
+
 
 class Doubt(NamedTuple):
     """A pair of nodes of which it cannot be told whether the driver takes it.
@@ -59,6 +66,9 @@ class Doubt(NamedTuple):
     old: int | str | None
     new: int | str | None
 
+
+#: Nodes with graphs inside.
+_HOLDERS = (ChildGraphNode, ConditionalNode)
 
 #: Asked for each pair of nodes of one type: a refusal, doubts, or nothing in the way.
 Judge = Callable[[NodeSignature, NodeSignature], "NodeRefusal | tuple[Doubt, ...]"]
@@ -194,47 +204,52 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
     pairing = Pairing([], None, {}, {})
     counts = len(held.nodes), len(candidate.nodes)
     if counts[0] != counts[1]:
-        return pairing._replace(refusal=_topology("topology.node-count", None, None, "nodes", *counts, None))
+        return pairing._replace(refusal=_topology("topology.node-count", "nodes", counts))
     old_sinks, new_sinks = held.sinks, candidate.sinks
     counts = len(old_sinks), len(new_sinks)
     if counts[0] > counts[1]:
-        return pairing._replace(refusal=_topology("topology.sink-count", None, None, "nodes", *counts, None))
+        return pairing._replace(refusal=_topology("topology.sink-count", "nodes", counts))
     if counts[0] < counts[1]:
         index = new_sinks[counts[1] - counts[0] - 1]
         at, subject = f"nodes[{index}]", subject_of(candidate.nodes[index])
-        return pairing._replace(refusal=_topology("topology.sink-count", at, None, at, *counts, subject))
+        return pairing._replace(refusal=_topology("topology.sink-count", at, counts, subject, at))
     pairing.pairs.extend(zip(reversed(old_sinks), reversed(new_sinks), strict=True))
     return pairing._replace(refusal=_follow(held, candidate, judge, pairing))
 
 
-def _follow(held: GraphSignature, candidate: GraphSignature, judge: Judge, pairing: Pairing) -> Refusal | None:
+def _follow(  # noqa: C901  one branch for each step of the driver's rule
+    held: GraphSignature, candidate: GraphSignature, judge: Judge, pairing: Pairing
+) -> Refusal | None:
     """Work off the queue that ``pairing.pairs`` is, and return where the driver stops."""
     queue = pairing.pairs
-    partners, taken = dict(queue), {new for _, new in queue}
+    unpaired = -1
+    partner_of_old, partner_of_new = [unpaired] * len(held.nodes), [unpaired] * len(held.nodes)
+    for old, new in queue:
+        partner_of_old[old], partner_of_new[new] = new, old
+    old_nodes, new_nodes = held.nodes, candidate.nodes
+    old_dependencies, new_dependencies = held.dependencies, candidate.dependencies
     for old, new in queue:  # grows while it is worked off: breadth first
-        old_edges, new_edges = held.dependencies[old], candidate.dependencies[new]
-        old_node, new_node = held.nodes[old], candidate.nodes[new]
+        old_edges, new_edges = old_dependencies[old], new_dependencies[new]
+        old_node, new_node = old_nodes[old], new_nodes[new]
         if len(old_edges) != len(new_edges) or old_node.node_type != new_node.node_type:
             return _shape_refusal(new, old_node, new_node, len(old_edges), len(new_edges))
         answer = judge(old_node, new_node)
         if isinstance(answer, NodeRefusal):
-            at, subject = f"nodes[{new}]", subject_of(new_node)
-            path = at + answer.field
-            return Refusal(answer.rule, answer.result, at, None, path, answer.old, answer.new, subject)
+            return answer.at(new, new_node)
         if answer:
             pairing.doubts[new] = answer
-        if isinstance(new_node, ChildGraphNode | ConditionalNode):
+        if isinstance(new_node, _HOLDERS):
             refusal = _descend(old_node, new_node, new, judge, pairing)
             if refusal is not None:
                 return refusal
-        for place, (old_edge, new_edge) in enumerate(zip(old_edges, new_edges, strict=True)):
-            partner = partners.get(old_edge.node)
+        for place, new_edge in enumerate(new_edges):
+            old_edge = old_edges[place]
+            before, after = old_edge.node, new_edge.node
             same_data = old_edge == new_edge or _data(old_edge) == _data(new_edge)
-            if same_data and partner is None and new_edge.node not in taken:
-                partners[old_edge.node] = new_edge.node
-                taken.add(new_edge.node)
-                queue.append((old_edge.node, new_edge.node))
-            elif not same_data or partner != new_edge.node:
+            if same_data and partner_of_old[before] == partner_of_new[after] == unpaired:
+                partner_of_old[before], partner_of_new[after] = after, before
+                queue.append((before, after))
+            elif not same_data or partner_of_old[before] != after:
                 return _edge_refusal(new, place, old_edge, new_edge, subject_of(new_node))
     return None
 
@@ -259,7 +274,7 @@ def _shape_refusal(
     at, subject = f"nodes[{index}]", subject_of(new_node)
     if old_count != new_count:
         path = f"dependencies[{index}]"
-        return _topology("topology.dependency-count", at, None, path, old_count, new_count, subject)
+        return _topology("topology.dependency-count", path, (old_count, new_count), subject, at)
     types = subject_of(old_node), subject
     return Refusal("node.type", UpdateResult.ERROR_NODE_TYPE_CHANGED, at, None, at, *types, subject)
 
@@ -267,20 +282,20 @@ def _shape_refusal(
 def _edge_refusal(index: int, place: int, old: "Dependency", new: "Dependency", subject: str) -> Refusal:
     at, from_at, path = f"nodes[{index}]", f"nodes[{new.node}]", f"dependencies[{index}][{place}]"
     if _data(old) != _data(new):
-        return _topology("edge.data", at, from_at, path, _edge_text(old), _edge_text(new), subject)
-    return _topology("topology.dependency", at, from_at, f"{path}.node", old.node, new.node, subject)
+        return _topology("edge.data", path, (_edge_text(old), _edge_text(new)), subject, at, from_at)
+    return _topology("topology.dependency", f"{path}.node", (old.node, new.node), subject, at, from_at)
 
 
-def _topology(  # noqa: PLR0913  the parts of a refusal are separate facts
+def _topology(
     rule: str,
-    node: str | None,
-    from_node: str | None,
     path: str,
-    old: int | str,
-    new: int | str,
-    subject: str | None,
+    texts: tuple[int | str, int | str],
+    subject: str | None = None,
+    *at: str,
 ) -> Refusal:
-    return Refusal(rule, UpdateResult.ERROR_TOPOLOGY_CHANGED, node, from_node, path, old, new, subject)
+    """Return TOPOLOGY_CHANGED; ``at`` is the error node, and the error-from node where there is one."""
+    node, from_node, *_ = (*at, None, None)
+    return Refusal(rule, UpdateResult.ERROR_TOPOLOGY_CHANGED, node, from_node, path, *texts, subject)
 
 
 def _data(edge: "Dependency") -> tuple[int, int, int]:

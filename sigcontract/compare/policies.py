@@ -185,13 +185,19 @@ def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, parting: fro
         yield placed, parts
     if pairing.refusal is None and parting is _PARTS_SHARE:
         for pair in pairing.walk(a, b):
-            old, new = pair.held, pair.candidate
-            if old is not new and isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
-                # Facts known on one side only contradict nothing, but a third graph may contradict one of the two.
-                if old.function != new.function and function_identity(old, new) == "same":
-                    rule = RULES["function.facts-unknown"]
-                    facts = Difference(rule.id, ".function", rule.verdict, rule.evidence, *map(_facts, (old, new)))
-                    yield Placed(facts, pair.candidate_path, new.name), True
+            for difference in _facts_unproven(pair.held, pair.candidate):
+                yield Placed(difference, pair.candidate_path, subject_of(pair.candidate)), True
+
+
+def _facts_unproven(old: NodeSignature, new: NodeSignature) -> Iterator[Difference]:
+    """Yield facts of one function that one side knows and the other does not.
+
+    They contradict nothing, but a third graph may contradict one of the two and not the other.
+    """
+    if old is new or not isinstance(old, KernelNodeSignature) or not isinstance(new, KernelNodeSignature):
+        return
+    if old.function != new.function and function_identity(old, new) == "same":
+        yield _difference("function.facts-unknown", ".function", _facts(old), _facts(new))
 
 
 def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[Placed]:

@@ -182,7 +182,7 @@ def _without_measurement(rule: Rule) -> Evidence:
     return "documented" if rule.documented else "assumed"
 
 
-def differences_along(
+def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where it stands in them
     pairing: Pairing,
     graphs: tuple["GraphSignature", "GraphSignature"],
     judge: NodeJudge,
@@ -211,20 +211,24 @@ def differences_along(
     held, candidate = graphs
     refused = refused or pairing.refusal is not None
     seen: dict[tuple[int, int, int], list[Difference]] = {}
+    old_nodes, new_nodes = held.nodes, candidate.nodes
     for old, new in sorted(pairing.pairs, key=itemgetter(1)):
-        before, after = held.nodes[old], candidate.nodes[new]
-        for doubt in pairing.doubts.get(new, ()):
-            rule = RULES[doubt.rule]
-            difference = Difference(rule.id, doubt.field, rule.verdict, rule.evidence, doubt.old, doubt.new)
-            yield Placed(difference, f"{at[1]}nodes[{new}]", subject_of(after))
+        before, after = old_nodes[old], new_nodes[new]
+        if new in pairing.doubts:
+            for doubt in pairing.doubts[new]:
+                rule = RULES[doubt.rule]
+                difference = Difference(rule.id, doubt.field, rule.verdict, rule.evidence, doubt.old, doubt.new)
+                yield Placed(difference, f"{at[1]}nodes[{new}]", subject_of(after))
         if not refused:
             first = before if origin is None else origin[f"{at[0]}nodes[{old}]"]
             key = id(before), id(after), id(first)
             differences = seen.get(key)
             if differences is None:
                 differences = seen[key] = judge.differences(before, after, first)
-            for difference in differences:
-                yield Placed(difference, f"{at[1]}nodes[{new}]", subject_of(after))
+            if differences:
+                path, subject = f"{at[1]}nodes[{new}]", subject_of(after)
+                for difference in differences:
+                    yield Placed(difference, path, subject)
         if new in pairing.inner:
             bodies = zip(pairing.inner[new], body_pairs(before, after), strict=False)
             for inner, (below, old_body, new_body) in bodies:

@@ -1,6 +1,7 @@
 """Small graphs for the tests of compare, and the profile of the measured driver."""
 
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 
 from sigcontract.model.attributes import (
     AccessPolicyWindow,
@@ -13,6 +14,7 @@ from sigcontract.model.attributes import (
     MemSyncDomainMap,
 )
 from sigcontract.model.dims import Dim3
+from sigcontract.model.dump import DeviceInfo, Environment
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import (
@@ -22,7 +24,8 @@ from sigcontract.model.nodes import (
     MemsetNode,
     PointerFacts,
 )
-from sigcontract.model.profile import Answer, AttributeProfile, DriverProfile, UpdateEffect
+from sigcontract.model.profile import DriverProfile
+from sigcontract.wire.codec import decode
 
 CONTEXT = 0xC0
 HOST, DEVICE = 1, 2
@@ -191,53 +194,37 @@ def child(*nodes: NodeSignature) -> ChildGraphNode:
     return ChildGraphNode(graph=graph(*nodes))
 
 
-def _attribute(
-    attribute_id: int,
-    *,
-    readable: Answer = "yes",
-    settable: Answer = "yes",
-    becomes_edge: Answer = "no",
-    has_effect: Answer = "unknown",
-    update: UpdateEffect = "unknown",
-) -> AttributeProfile:
-    return AttributeProfile(
-        id=attribute_id,
-        readable=readable,
-        settable=settable,
-        becomes_edge=becomes_edge,
-        has_effect=has_effect,
-        update=update,
-        note="from the recorded measurements",
+def environment(version: int | None = 13000, capability: tuple[int, int] = (9, 0)) -> Environment:
+    """Return the environment of a dump."""
+    device = DeviceInfo(
+        ordinal=0,
+        name="NVIDIA H200",
+        compute_capability_major=capability[0],
+        compute_capability_minor=capability[1],
+    )
+    return Environment(
+        sigcontract_version="0.1.0",
+        created_at="2026-12-01T00:00:00Z",
+        hostname=None,
+        process_id=None,
+        rank=None,
+        world_size=None,
+        cuda_driver_version=version,
+        display_driver_version=None,
+        devices=(device,),
+        libraries=(),
     )
 
 
+#: The environment that the profile was measured in.
+ENVIRONMENT = environment()
+
+
+def _shipped(name: str) -> DriverProfile:
+    profile = decode((files("sigcontract.driver") / "profiles" / f"{name}.json").read_bytes())
+    assert isinstance(profile, DriverProfile)
+    return profile
+
+
 #: The measured driver: H200, driver 580.159.04 (CUDA 13.0), 2026-12-01.
-H200 = DriverProfile(
-    id="nvidia-h200-cuda-13.0",
-    cuda_driver_version=13000,
-    display_driver_version="580.159.04",
-    device_name="NVIDIA H200",
-    compute_capability_major=9,
-    compute_capability_minor=0,
-    measured_on="2026-12-01",
-    attributes=(
-        _attribute(AttributeId.ACCESS_POLICY_WINDOW),
-        _attribute(AttributeId.COOPERATIVE, has_effect="yes", update="rejected"),
-        _attribute(AttributeId.SYNCHRONIZATION_POLICY, readable="no", settable="no"),
-        _attribute(AttributeId.CLUSTER_DIMENSION, has_effect="yes", update="stale"),
-        _attribute(AttributeId.CLUSTER_SCHEDULING_POLICY_PREFERENCE),
-        _attribute(AttributeId.PROGRAMMATIC_STREAM_SERIALIZATION, readable="no", becomes_edge="yes"),
-        _attribute(AttributeId.PROGRAMMATIC_EVENT, readable="no", becomes_edge="yes"),
-        _attribute(AttributeId.PRIORITY),
-        _attribute(AttributeId.MEM_SYNC_DOMAIN_MAP),
-        _attribute(AttributeId.MEM_SYNC_DOMAIN),
-        _attribute(AttributeId.PREFERRED_CLUSTER_DIMENSION, readable="no", has_effect="no"),
-        _attribute(AttributeId.LAUNCH_COMPLETION_EVENT, readable="no", becomes_edge="yes"),
-        _attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE),
-        _attribute(AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, has_effect="yes", update="stale"),
-        _attribute(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING, readable="no", settable="unknown"),
-    ),
-    cluster_fixed_at="first_launch",
-    cooperative_function_update="stale",
-    update_rule="cuda-13.0",
-)
+H200 = _shipped("nvidia-h200-cuda-13.0")

@@ -6,12 +6,14 @@ a launch is honest where kernels, copies and fills did what a fresh instantiatio
 
 import gzip
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from sigcontract.compare.policies import key, same
 from sigcontract.compare.predict import predict_update
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.dims import Dim3
@@ -47,9 +49,8 @@ def recorded_pairs() -> list[Recorded]:
 
 
 def kernel_node(kind: Recorded) -> NodeSignature:
-    name, (kern, func) = kind["f"].partition("@")[0], FUNCTIONS[kind["f"]]
     compiled = kind["f"] == "repc"
-    width = COMPILED_CLUSTER.x if compiled else kind["cluster"]  # what the getter reports
+    kern, func = FUNCTIONS[kind["f"]]
     facts = msgspec.structs.replace(
         FACTS,
         registers=func,
@@ -58,11 +59,11 @@ def kernel_node(kind: Recorded) -> NodeSignature:
         required_cluster_dim=COMPILED_CLUSTER if compiled else Dim3(x=0, y=0, z=0),
     )
     return kernel(
-        cluster(width),
+        cluster(COMPILED_CLUSTER.x if compiled else kind["cluster"]),  # what the getter reports
         cooperative(on=kind["coop"]),
         value(AttributeId.PRIORITY, kind["prio"]),
         value(AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, kind["carve"] or 0),
-        name=name,
+        name=kind["f"].partition("@")[0],
         kern=kern,
         func=func,
         grid=kind["grid"],
@@ -79,25 +80,24 @@ def memcpy_node(kind: Recorded) -> NodeSignature:
     return memcpy(source, destination, width=kind["w"], height=kind["h"])
 
 
+def memset_node(kind: Recorded) -> NodeSignature:
+    destination = 0x5000 + 0x100 * kind.get("slot", 0)
+    return memset(fill=kind["v"], width=kind["w"], height=kind["h"], size=kind["es"], destination=destination)
+
+
+NODE_OF_KIND: dict[str, Callable[[Recorded], NodeSignature]] = {
+    "kernel": kernel_node,
+    "memcpy": memcpy_node,
+    "memset": memset_node,
+    "child": lambda kind: ChildGraphNode(graph=inner_graph(kind["g"])),
+    "record": lambda kind: EventRecordNode(event=0xE0 + kind["e"]),
+    "wait": lambda kind: EventWaitNode(event=0xE0 + kind["e"]),
+    "empty": lambda _: EmptyNode(),
+}
+
+
 def node_of(kind: Recorded) -> NodeSignature:
-    match kind["t"]:
-        case "kernel":
-            return kernel_node(kind)
-        case "memcpy":
-            return memcpy_node(kind)
-        case "memset":
-            destination = 0x5000 + 0x100 * kind.get("slot", 0)
-            return memset(fill=kind["v"], width=kind["w"], height=kind["h"], size=kind["es"], destination=destination)
-        case "child":
-            return ChildGraphNode(graph=inner_graph(kind["g"]))
-        case "record":
-            return EventRecordNode(event=0xE0 + kind["e"])
-        case "wait":
-            return EventWaitNode(event=0xE0 + kind["e"])
-        case "empty":
-            return EmptyNode()
-        case other:
-            raise AssertionError(other)
+    return NODE_OF_KIND[kind["t"]](kind)
 
 
 def inner_graph(spec: Recorded) -> GraphSignature:
@@ -130,6 +130,23 @@ def graphs_of(recorded: Recorded) -> tuple[GraphSignature, GraphSignature]:
 @cache
 def predictions() -> list[UpdatePrediction]:
     return [predict_update(*graphs_of(recorded), H200, flags=recorded["flags"]) for recorded in recorded_pairs()]
+
+
+def test_share_is_sound_and_its_keys_agree_with_it() -> None:
+    """What share calls the same was accepted and launched what a fresh exec launches; its keys say the same."""
+    found = 0
+    for recorded in recorded_pairs():
+        a, b = graphs_of(recorded)
+        for policy in ("share", "share-functions"):
+            answer = same(policy, a, b, H200, flags=recorded["flags"])
+            keys = [key(policy, graph, H200, flags=recorded["flags"]) for graph in (a, b)]
+            assert answer.same == (keys[0] == keys[1])
+            assert answer.same != bool(answer.reasons)
+            if answer.same:
+                assert recorded["result"] == "SUCCESS"
+                assert recorded["honest"]
+                found += 1
+    assert found > 200
 
 
 def outermost(path: str | None) -> int | None:
