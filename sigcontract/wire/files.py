@@ -19,6 +19,9 @@ FilePath = str | PathLike[str]
 #: Input that a decompressor gets at once. 32 MB at most come of it: all that a bomb can cost beyond the limit.
 _CHUNK_BYTES = 1024
 
+#: Members or frames of one file, each of which costs a decompressor. Parallel compressors write some hundred.
+_MAX_MEMBERS = 10_000
+
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_LEVEL = 10
@@ -123,24 +126,27 @@ class _Decompressor(Protocol):
 def _inflated(data: bytes, magic: bytes, name: str, max_bytes: int) -> bytes:
     if not data.startswith(magic):
         raise DecodeError(f"the name says {name}, the bytes do not; rename or compress the file", code="magic")
-    parts = []
-    size = 0
-    while data:  # one round per member or frame
+    parts: list[bytes] = []
+    size = place = members = 0
+    while place < len(data):
+        members += 1
+        if members > _MAX_MEMBERS:
+            raise LimitError(f"more than {_MAX_MEMBERS} {name} members in one file", code="size")
         decompressor, failure = (zlib.decompressobj(wbits=31), zlib.error) if name == "gzip" else _zstd_decompressor()
-        place = 0
         while not decompressor.eof and place < len(data):
+            chunk = data[place : place + _CHUNK_BYTES]
+            place += len(chunk)
             try:
-                part = decompressor.decompress(data[place : place + _CHUNK_BYTES])
+                part = decompressor.decompress(chunk)
             except failure as error:
                 raise DecodeError(f"damaged {name} data ({error})", code="malformed") from error
-            place += _CHUNK_BYTES
             size += len(part)
             if size > max_bytes:
                 raise _too_large(max_bytes)
             parts.append(part)
         if not decompressor.eof:
             raise DecodeError(f"the {name} data ends too early; the file is incomplete", code="malformed")
-        data = decompressor.unused_data + data[place:]
+        place -= len(decompressor.unused_data)
     return b"".join(parts)
 
 
