@@ -83,11 +83,9 @@ class FakeNode:
 
     @property
     def minimum_cluster(self) -> tuple[int, int, int]:
-        """The cluster that the getter reports: the attribute, or what was compiled in."""
-        asked = self._dim(_CLUSTER_DIMENSION)
-        if asked != NO_CLUSTER or self.function is None:
-            return asked
-        return self.function.required_cluster
+        """The cluster that the getter reports: what was compiled in, or else the attribute."""
+        compiled = self.function.required_cluster if self.function is not None else NO_CLUSTER
+        return compiled if compiled != NO_CLUSTER else self._dim(_CLUSTER_DIMENSION)
 
     @property
     def cluster(self) -> tuple[int, int, int]:
