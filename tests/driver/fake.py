@@ -62,6 +62,8 @@ class FakeDriver(FakeFunctions, FakeBuilding, FakeReading):
         Of its one device.
     devices
         How many devices; with 0, cuInit fails as on a machine without one.
+    device_name
+        Its name.
     context
         Whether the primary context is current.
     missing

@@ -136,6 +136,7 @@ class FakeBase:
         version: int = 13000,
         compute_capability: tuple[int, int] = (9, 0),
         devices: int = 1,
+        device_name: str = "Fake GPU",
         context: bool = True,
         missing: frozenset[str] = frozenset(),
         readable: frozenset[int] = READABLE,
@@ -143,6 +144,7 @@ class FakeBase:
         self.version = version
         self.compute_capability = compute_capability
         self.devices = devices
+        self.device_name = device_name
         self.missing = missing
         self.readable = readable
         self.contexts: list[int] = [PRIMARY_CONTEXT] if context else []

@@ -54,8 +54,8 @@ class FakeFunctions(FakeBase):
         put(c_int, out, self.devices)
 
     @entry("cuDeviceGetName")
-    def _device_get_name(self, out: int, length: int, device: int) -> None:
-        text = f"Fake GPU {device}".encode()[: length - 1] + b"\0"
+    def _device_get_name(self, out: int, length: int, _device: int) -> None:
+        text = self.device_name.encode()[: length - 1] + b"\0"
         memmove(out, text, len(text))
 
     @entry("cuDeviceGetAttribute")
