@@ -25,6 +25,7 @@ __all__ = ["load_profile", "register", "run"]
 _EXAMPLE = """\
 sigcontract diff before.dump.json after.dump.json               what differs, layer by layer
 sigcontract diff a.dump.json b.dump.json --fail-on rejected     status 1 from rejected updates on
+sigcontract diff a.dump.json a.dump.json --pair bs=1 bs=2       two graphs of one dump
 sigcontract diff a.dump.json b.dump.json --output json=diff.json --output github=-
                                                                 several forms from one run
 """
@@ -77,6 +78,14 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be given several times"
     )
+    parser.add_argument(
+        "--pair",
+        action="append",
+        nargs=2,
+        default=[],
+        metavar=("OLD", "NEW"),
+        help="compare the graph labelled OLD with the one labelled NEW, whatever their labels say; may be repeated",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,9 +93,11 @@ def run(args: argparse.Namespace) -> int:
     outputs = [_output(value) for value in args.output] or [(args.format, "-")]
     with _uncollected():
         profile = None if args.profile is None else load_profile(args.profile)
-        old, new = (load(path, expect=SignatureDump) for path in (args.old, args.new))
+        old = load(args.old, expect=SignatureDump)
+        # One file is one dump; two equal ones need not be, where they cannot say what differs.
+        new = old if _same_file(args.old, args.new) else load(args.new, expect=SignatureDump)
         _check_labels(args.graph, old, new)
-        comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph)
+        comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph, pairs=args.pair)
         for form, file in outputs:
             if file == "-":
                 sys.stdout.write(_rendered(comparison, form, color=use_color(sys.stdout)))
@@ -105,6 +116,13 @@ def _uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _same_file(a: str, b: str) -> bool:
+    try:
+        return Path(a).samefile(b)
+    except (OSError, ValueError):
+        return False  # loading says what is wrong with it
 
 
 def _rendered(comparison: Comparison, form: str, *, color: bool) -> str:

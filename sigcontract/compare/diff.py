@@ -1,6 +1,6 @@
 """How two dumps differ: environment first, then each graph, every difference with what an update would make of it."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from sigcontract.compare.graph_changes import Change, GraphChanges, compare_graphs
@@ -11,6 +11,7 @@ from sigcontract.compare.rules import RULES
 from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, SignatureDump
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
+from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
 
 __all__ = ["Comparison", "compare_dumps", "diff"]
@@ -67,13 +68,14 @@ class Comparison(NamedTuple):
     changes: tuple[GraphChanges | None, ...]
 
 
-def compare_dumps(
+def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions about them
     old: SignatureDump,
     new: SignatureDump,
     profile: DriverProfile | None = None,
     *,
     policy: str = "portable",
     labels: Collection[str] = (),
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> Comparison:
     """Compare two dumps as `diff` does, and keep what a report draws.
 
@@ -83,6 +85,13 @@ def compare_dumps(
         As for `diff`, which also says what is raised.
     labels
         Only the graphs that have one of these labels, in either dump; all where none is given.
+    pairs
+        Labels of the old and of the new dump: these graphs are compared with each other, and no others.
+
+    Raises
+    ------
+    UsageError
+        A label of ``pairs`` is not in its dump.
     """
     if policy not in POLICIES:
         raise UsageError(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}")
@@ -91,16 +100,19 @@ def compare_dumps(
     else:
         for dump in (old, new):
             check_profile(profile, dump.environment)
-    pairs = [pair for pair in match_graphs(old, new) if not labels or not pair.labels.isdisjoint(labels)]
+    matched = match_graphs(old, new, pairs)
+    chosen = [pair for pair in matched if not labels or not pair.labels.isdisjoint(labels)]
     environment = tuple(_dump_findings(old, new))
-    # A dump and itself: unknown as some of its values may be, they are those of one moment of one process.
-    changes = (
-        (None,) * len(pairs)
-        if old == new
-        else tuple(_changes(pair, profile, policy, _one_capture(old.environment, new.environment)) for pair in pairs)
+    # A graph and itself: unknown as some of its values may be, they are those of one moment of one process.
+    same_dump = old is new or (old == new and _identified(old))
+    one_capture = same_dump or _one_capture(old.environment, new.environment)
+    changes = tuple(
+        None if same_dump and pair.one_label else _changes(pair, profile, policy, one_capture=one_capture)
+        for pair in chosen
     )
     graphs = tuple(
-        _graph_diff(pair, _findings(pair, found, profile)) for pair, found in zip(pairs, changes, strict=True)
+        _graph_diff(pair, _findings(pair, found, profile, given=bool(pairs)))
+        for pair, found in zip(chosen, changes, strict=True)
     )
     worst = Verdict.worst([*(finding.verdict for finding in environment), *(graph.verdict for graph in graphs)])
     result = DumpDiff(
@@ -126,12 +138,7 @@ def _named_profile(old: SignatureDump, new: SignatureDump) -> DriverProfile | No
     return profile
 
 
-def _changes(
-    pair: GraphPair,
-    profile: DriverProfile | None,
-    policy: str,
-    one_capture: bool,  # noqa: FBT001  a plain fact
-) -> GraphChanges | None:
+def _changes(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> GraphChanges | None:
     if pair.old is None or pair.new is None:
         return None
     by_value = policy == "exact"
@@ -145,12 +152,14 @@ def _counts(change: Change, policy: str) -> bool:
     return policy == "share" and change.difference.rule in _FUNCTION_RULES
 
 
-def _findings(pair: GraphPair, found: GraphChanges | None, profile: DriverProfile | None) -> Iterator[Finding]:
+def _findings(
+    pair: GraphPair, found: GraphChanges | None, profile: DriverProfile | None, *, given: bool
+) -> Iterator[Finding]:
     if pair.old is None or pair.new is None:
         rule = "graph.added" if pair.old is None else "graph.removed"
         yield _finding(rule, "graph", _size(pair.old), _size(pair.new))
         return
-    if pair.old.label != pair.new.label:
+    if not pair.one_label and not given:
         yield _finding("graph.label", "label", pair.old.label, pair.new.label)
     if found is not None:
         yield from found.findings(profile)
@@ -171,6 +180,19 @@ def _graph_diff(pair: GraphPair, found: Iterable[Finding]) -> GraphDiff:
 
 def _size(entry: LabeledGraph | None) -> str | None:
     return None if entry is None else f"{len(entry.graph.nodes)} nodes"
+
+
+def _identified(dump: SignatureDump) -> bool:
+    """Say whether a dump has a handle for every function: then an equal one is a copy of it, and no other run.
+
+    Two version 1 dumps of different kernels may be equal, having no field in which the kernels differ.
+    """
+    return all(
+        node.kern or node.func
+        for entry in dump.graphs
+        for _, node in entry.graph.walk()
+        if isinstance(node, KernelNodeSignature)
+    )
 
 
 def _one_capture(old: Environment, new: Environment) -> bool:

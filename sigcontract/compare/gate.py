@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, Literal
 
+from sigcontract.compare.unknowns import is_difference
 from sigcontract.model.findings import Finding, Verdict
 
 __all__ = ["FAIL_ON", "Answer", "gate"]
@@ -14,23 +15,6 @@ _ORDER: Final = (Verdict.HARMLESS, Verdict.UPDATABLE, Verdict.REJECTED, Verdict.
 
 #: What a gate can be set to: ``any`` difference, or a verdict and those above it.
 FAIL_ON: Final = ("any", *_ORDER)
-
-#: Rules that say what is not known; all others say that something differs, whatever an update makes of it.
-_NOT_KNOWN: Final = frozenset(
-    {
-        "conditional.unreadable",
-        "dump.empty",
-        "dump.incomplete",
-        "function.code-unknown",
-        "function.facts-unknown",
-        "function.name-not-durable",
-        "kernel.attribute-unknown",
-        "kernel.context-unknown",
-        "kernel.function-unknown",
-        "memory.owner-unproven",
-        "node.opaque",
-    }
-)
 
 
 def gate(findings: Iterable[Finding], fail_on: str) -> Answer:
@@ -45,11 +29,13 @@ def gate(findings: Iterable[Finding], fail_on: str) -> Answer:
         undetermined finding never passes: where none fails, the answer is undetermined.
     """
     undetermined = False
+    failing = _ORDER[0 if fail_on == "any" else _ORDER.index(Verdict(fail_on)) :]
     for finding in findings:
-        if finding.verdict is Verdict.UNDETERMINED:
-            if fail_on == "any" and finding.rule not in _NOT_KNOWN:
+        known = is_difference(finding.rule, finding.old, finding.new)
+        if finding.verdict in failing and known:
+            return "failed"
+        if finding.verdict is Verdict.UNDETERMINED or not known:
+            if fail_on == "any" and known:
                 return "failed"
             undetermined = True
-        elif finding.verdict in _ORDER[0 if fail_on == "any" else _ORDER.index(Verdict(fail_on)) :]:
-            return "failed"
     return "undetermined" if undetermined else "passed"

@@ -11,6 +11,7 @@ from sigcontract.compare.pairing import body_pairs, subject_of
 from sigcontract.compare.predict import MAX_ALSO, predict_update
 from sigcontract.compare.rules import RULES
 from sigcontract.compare.sequences import AlignedGraphs, Aligner, Correspondence, identities
+from sigcontract.compare.unknowns import is_difference
 from sigcontract.model.findings import Finding, UpdateResult, Verdict
 from sigcontract.model.graph import GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
@@ -242,8 +243,9 @@ class _Collected:
         """Add a difference of two nodes that correspond, at one place."""
         node = f"nodes[{place.at}]"
         difference = change.difference
-        # What is not known on both sides has one cause, whichever kernels it is about.
-        about = None if difference.old == difference.new and difference.rule != _CODE_UNKNOWN else change.subject
+        # What is not known has one cause, whichever kernels it is about; functions are counted one by one.
+        known = is_difference(difference.rule, difference.old, difference.new)
+        about = change.subject if known or difference.rule == _CODE_UNKNOWN else None
         self._add((difference, about), change, place, [node + path for path in change.paths])
 
     def add_node(self, rule_id: str, node: NodeSignature, place: Place) -> None:

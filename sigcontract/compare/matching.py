@@ -1,11 +1,12 @@
 """Which graph of one dump corresponds to which of another: by label, then by digest, then by likeness."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from sigcontract.compare.sequences import likeness
-from sigcontract.errors import NotComparableError
+from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.wire.canonical import portable_digest
 
@@ -28,17 +29,32 @@ class GraphPair(NamedTuple):
         """The labels of the two, or of the one."""
         return {entry.label for entry in self if entry is not None}
 
+    @property
+    def one_label(self) -> bool:
+        """Whether there are two, of one label."""
+        return self.old is not None and self.new is not None and self.old.label == self.new.label
 
-def match_graphs(old: SignatureDump, new: SignatureDump) -> list[GraphPair]:
+
+def match_graphs(old: SignatureDump, new: SignatureDump, given: Sequence[tuple[str, str]] = ()) -> list[GraphPair]:
     """Return every graph of both dumps once: those of ``new`` in its order, then those that only ``old`` has.
+
+    Parameters
+    ----------
+    old, new
+        The dumps.
+    given
+        Labels of graphs that correspond by the caller's word; then these pairs are all.
 
     Raises
     ------
     NotComparableError
         A label stands for two graphs of one dump.
+    UsageError
+        A given label is not in its dump.
     """
-    by_label = _by_label(old, "old")
-    _by_label(new, "new")
+    by_label, new_by_label = _by_label(old, "old"), _by_label(new, "new")
+    if given:
+        return [GraphPair(_named(a, by_label, "old"), _named(b, new_by_label, "new")) for a, b in given]
     partner: dict[str, LabeledGraph] = {e.label: by_label.pop(e.label) for e in new.graphs if e.label in by_label}
     left = [entry for entry in new.graphs if entry.label not in partner]
     if left and by_label:
@@ -59,6 +75,14 @@ def _by_label(dump: SignatureDump, which: str) -> dict[str, LabeledGraph]:
         msg = f"the {which} dump has {times} graphs labelled {label!r}; give each graph a label of its own"
         raise NotComparableError(msg, code="label_repeated")
     return by_label
+
+
+def _named(label: str, by_label: Mapping[str, LabeledGraph], which: str) -> LabeledGraph:
+    if label not in by_label:
+        near = get_close_matches(label, by_label, n=1)
+        hint = f"; the nearest is {near[0]!r}" if near else ""
+        raise UsageError(f"the {which} dump has no graph {label!r}{hint}")
+    return by_label[label]
 
 
 def _match_digests(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.effects import Difference
+from sigcontract.compare.effects import ABSENT, Difference
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import NodeRefusal, subject_of
 from sigcontract.compare.policies import is_durable
@@ -28,6 +28,8 @@ __all__ = ["NodeComparer"]
 _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
 #: Which function a node runs is compared as one thing.
 _FUNCTION = (".name", ".kern", ".func", ".function")
+#: States of an attribute that has no value.
+_STATES = ("unreadable", "unsupported")
 _UNKNOWN, _KNOWN = "unknown", "known"
 
 
@@ -69,7 +71,11 @@ class NodeComparer:
         for difference in field_differences(old, here):
             if not difference.field.startswith((*_FUNCTION, *found)):
                 found[difference.field] = _by_table(difference)
-        return tuple(_as_correspondence(found[path], contradictions.get(path)) for path in found)
+        return tuple(
+            _as_correspondence(difference, contradictions.get(path))
+            for path, difference in found.items()
+            if not _says_nothing(difference)
+        )
 
     def unproven_function(self, old: NodeSignature, new: NodeSignature) -> tuple[int, int] | None:
         """Return both function numbers where all that is known of two kernels' functions is equal, and the code is not.
@@ -189,6 +195,12 @@ def _as_one(rule_id: str, differences: Sequence[Difference]) -> Difference | Non
 def _as_correspondence(difference: Difference, texts: tuple[str, str] | None) -> Difference:
     """Put words for numbers of one process: they mean nothing to a reader, how they contradict each other does."""
     return difference if texts is None else difference._replace(old=texts[0], new=texts[1])
+
+
+def _says_nothing(difference: Difference) -> bool:
+    """Say whether an attribute without effect was asked for on one side only, and had no value there either."""
+    states = {difference.old, difference.new}
+    return difference.verdict is Verdict.HARMLESS and ABSENT in states and states <= {ABSENT, *_STATES}
 
 
 def _by_table(difference: Difference) -> Difference:

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from sigcontract.compare.alignment import Block, fold
 from sigcontract.compare.graph_changes import Change, GraphChanges
 from sigcontract.compare.pairing import subject_of
+from sigcontract.compare.unknowns import is_difference
 from sigcontract.model.graph import NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 
@@ -60,8 +61,9 @@ class Hunks(NamedTuple):
 
 
 def is_note(change: Change) -> bool:
-    """Say whether a change is drawn at no node: it is of the graph as a whole, or says only that values are unknown."""
-    return not change.places or change.difference.old == change.difference.new
+    """Say whether a change is drawn at no node: it is of the graph as a whole, or says what is not known."""
+    difference = change.difference
+    return not change.places or not is_difference(difference.rule, difference.old, difference.new)
 
 
 def hunks_of(found: GraphChanges) -> Hunks:

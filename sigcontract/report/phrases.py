@@ -1,5 +1,6 @@
 """Words that every form of a report shares: values, counts, verdicts, and one sentence on the whole."""
 
+import re
 from collections.abc import Sequence
 
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
@@ -7,6 +8,7 @@ from sigcontract.report.names import differing, safe, shortened
 
 __all__ = ["NO_DIFFERENCES", "by_badness", "change_of", "counted", "like_graphs", "place_of", "summary"]
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 NO_DIFFERENCES = "no differences"
 
 _BADNESS = tuple(reversed((
@@ -22,12 +24,17 @@ def by_badness(findings: Sequence[Finding]) -> list[Finding]:
 def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) -> str:
     """Return ``old → new``; names are demangled and cut so that their difference is seen."""
     if isinstance(old, str) and isinstance(new, str):
-        old, new = differing(old, new, width)
+        old, new = differing(_told_apart(old), _told_apart(new), width)
     return f"{_value(old, width)} → {_value(new, width)}"
 
 
 def _value(value: int | str | None, width: int) -> str:
     return "none" if value is None else shortened(str(value), width)
+
+
+def _told_apart(digest: str) -> str:
+    """Return as much of a sha256 as tells two apart by eye."""
+    return digest[:12] if _SHA256.fullmatch(digest) else digest
 
 
 def place_of(finding: Finding) -> str:

@@ -22,7 +22,9 @@ _ATTRIBUTE = re.compile(r"attributes\[(\w+)\]")
 _LINES = 60
 _LABELS = 4
 _NAME = 56
-_VALUE = 48
+_VALUE = 44
+_DETAILS = 90
+_FIELDS = 3
 
 _COLORS = {
     Verdict.STALE: "\x1b[1;31m",
@@ -86,17 +88,20 @@ def _lines(comparison: Comparison, paint: _Paint) -> Iterator[str]:
         if found is None:
             yield from (f"  {_plain_line(finding, paint)}" for finding in first.findings)
             continue
-        if first.old_label != first.new_label:
-            yield f"  labelled {safe(first.old_label or '')} in the old dump"
         yield from _limited(_drawn(hunks_of(found), paint))
-        notes = [change for change in found.changes if is_note(change)]
-        yield from (f"  ? {_note(change, paint)}" for change in notes)
+        yield from _notes([change for change in found.changes if is_note(change)], paint)
     yield from _reasons(result.findings, paint)
 
 
 def _labels(graphs: Sequence[GraphDiff]) -> str:
-    shown = ", ".join(safe(graph.label) for graph in graphs[:_LABELS])
+    shown = ", ".join(map(_label, graphs[:_LABELS]))
     return f"{shown} and {len(graphs) - _LABELS} more graphs" if len(graphs) > _LABELS else shown
+
+
+def _label(graph: GraphDiff) -> str:
+    if graph.old_label is None or graph.new_label is None or graph.old_label == graph.new_label:
+        return safe(graph.label)
+    return f"{safe(graph.old_label)} → {safe(graph.new_label)}"
 
 
 def _sizes(found: GraphChanges | None) -> str:
@@ -145,7 +150,7 @@ def _row(row: Row, width: int, paint: _Paint) -> Iterator[str]:
         rules = f"  {paint.verdict(difference.verdict)}  {difference.rule}"
     yield paint(f"  {row.mark} [{row.place:>{width}}] {_node(row.node)}", mark_color) + rules
     if row.mark == "~":
-        yield from (f"      {'':{width}}{_detail(change, paint)}" for change in row.changes)
+        yield from (f"      {'':{width}}{line}" for line in _details(row.changes, paint))
 
 
 def _node(node: NodeSignature) -> str:
@@ -155,10 +160,21 @@ def _node(node: NodeSignature) -> str:
     return f"{kind} {shortened(node.name, _NAME)}  <<<{node.grid_dim}, {node.block_dim}>>>"
 
 
-def _detail(change: Change, paint: _Paint) -> str:
-    difference = change.difference
-    values = change_of(difference.old, difference.new, width=_VALUE)
-    return f"{safe(_field(change))}  {values}  {paint.verdict(difference.verdict)}  {difference.rule}"
+def _details(changes: Sequence[Change], paint: _Paint) -> Iterator[str]:
+    """Yield the changes of one node; those of one safe verdict share lines, the others name their rule."""
+    line, verdict = "", Verdict.IDENTICAL
+    for change in changes:
+        difference = change.difference
+        text = f"{safe(_field(change))} {change_of(difference.old, difference.new, width=_VALUE)}"
+        if line and (difference.verdict is not verdict or len(line) + len(text) > _DETAILS):
+            yield f"{line}  {paint.verdict(verdict)}"
+            line = ""
+        if not difference.verdict.safe:
+            yield f"{text}  {paint.verdict(difference.verdict)}  {difference.rule}"
+            continue
+        line, verdict = (f"{line}, {text}" if line else text), difference.verdict
+    if line:
+        yield f"{line}  {paint.verdict(verdict)}"
 
 
 def _field(change: Change) -> str:
@@ -168,16 +184,19 @@ def _field(change: Change) -> str:
     return _ATTRIBUTE.sub(r"\1", field).removeprefix(".") + more
 
 
-def _note(change: Change, paint: _Paint) -> str:
-    difference = change.difference
-    what = [f"{_field(change)} {difference.old}"] if difference.old is not None else []
-    if difference.rule == "function.code-unknown":
-        what.append(counted(change.number, "function"))
-    elif change.places:
-        what.append(f"at {counted(change.number, 'node')}")
-    if change.subject:
-        what.append(shortened(change.subject, _NAME))
-    return f"{paint.verdict(difference.verdict)}  {difference.rule}  {safe(', '.join(what))}".rstrip()
+def _notes(changes: Sequence[Change], paint: _Paint) -> Iterator[str]:
+    """Yield a line for each rule: what is not known, and of how much."""
+    by_rule: dict[tuple[str, Verdict], list[Change]] = {}
+    for change in changes:
+        by_rule.setdefault((change.difference.rule, change.difference.verdict), []).append(change)
+    for (rule, verdict), same in by_rule.items():
+        fields = ", ".join(_field(change) for change in same[:_FIELDS])
+        more = f" and {len(same) - _FIELDS} more" if len(same) > _FIELDS else ""
+        count = max(change.number for change in same)
+        of = counted(count, "function" if rule == "function.code-unknown" else "node")
+        about = f" ({shortened(same[0].subject, _NAME)})" if len(same) == 1 and same[0].subject else ""
+        what = "" if rule == "node.alignment" else f": {safe(fields)}{more} of {of}{about}"
+        yield f"  ? {paint.verdict(verdict)}  {rule}{what}"
 
 
 def _reasons(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:

@@ -1,0 +1,32 @@
+"""Findings that say what is not known, as against those that say that something differs."""
+
+from typing import Final
+
+from sigcontract.compare.effects import ABSENT
+
+__all__ = ["is_difference"]
+
+#: Rules that speak where at least one side is not known; all others say that something differs, whatever an update
+#: makes of it.
+_NOT_KNOWN: Final = frozenset(
+    {
+        "conditional.unreadable",
+        "dump.empty",
+        "dump.incomplete",
+        "dump.profile",
+        "function.code-unknown",
+        "function.facts-unknown",
+        "function.name-not-durable",
+        "kernel.attribute-unknown",
+        "kernel.context-unknown",
+        "kernel.function-unknown",
+        "memory.owner-unproven",
+        "node.alignment",
+        "node.opaque",
+    }
+)
+
+
+def is_difference(rule: str, old: int | str | None, new: int | str | None) -> bool:
+    """Say whether a finding of that rule, with these values, tells of a difference that is known to be one."""
+    return rule not in _NOT_KNOWN and ABSENT not in (old, new)
