@@ -1,10 +1,10 @@
 """Function handles are numbers that come back: which load of a function a handle stood for, and when."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sigcontract.model.function import FunctionFacts
-from sigcontract.model.graph import GraphSignature
+from sigcontract.model.graph import NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 
 __all__ = ["HandleEpochs", "Reuse"]
@@ -42,8 +42,8 @@ class HandleEpochs:
         self._functions: dict[int, tuple[str, FunctionFacts | None]] = {}
         self._epochs: dict[int, int] = {}
 
-    def observe(self, graph: GraphSignature) -> tuple[tuple[tuple[int, int], ...], list[Reuse]]:
-        """Take in a graph's functions.
+    def observe(self, nodes: Iterable[NodeSignature]) -> tuple[tuple[tuple[int, int], ...], list[Reuse]]:
+        """Take in the functions of a graph's nodes.
 
         Returns
         -------
@@ -54,7 +54,7 @@ class HandleEpochs:
         """
         epochs: dict[int, int] = {}
         reuses = []
-        for handle, name, facts in _functions(graph):
+        for handle, name, facts in _functions(nodes):
             known = self._functions.get(handle)
             if known is None:
                 self._functions[handle] = (name, facts)
@@ -68,8 +68,8 @@ class HandleEpochs:
         return tuple(sorted(epochs.items())), reuses
 
 
-def _functions(graph: GraphSignature) -> Iterator[tuple[int, str, FunctionFacts | None]]:
-    for _, node in graph.walk():
+def _functions(nodes: Iterable[NodeSignature]) -> Iterator[tuple[int, str, FunctionFacts | None]]:
+    for node in nodes:
         if isinstance(node, KernelNodeSignature):
             if node.kern:
                 yield node.kern, node.name, node.function

@@ -18,6 +18,7 @@ from sigcontract.model.findings import Finding
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.profile import DriverProfile
 from sigcontract.registry import reasons
+from sigcontract.registry.distinct import unknowns
 from sigcontract.registry.entries import ExecGroup, GraphEntry
 from sigcontract.registry.epochs import HandleEpochs
 from sigcontract.registry.events import Event, FellBack, GraphRegistered, HandleReused, RegistryClosed, emit
@@ -231,9 +232,11 @@ class GraphExecRegistry:
                 group._entries.clear()
             self._open.clear()
         events.append(RegistryClosed(execs=execs, errors=len(errors)))
-        self.emit(events)
-        if errors:
-            raise CloseError(tuple(errors)) from errors[0]
+        try:
+            self.emit(events)
+        finally:
+            if errors:
+                raise CloseError(tuple(errors)) from errors[0]
 
     def why_not(self, a: GraphEntry, b: GraphEntry) -> tuple[Finding, ...]:
         """Return what keeps two graphs apart under the policy; empty where nothing does.
@@ -308,15 +311,14 @@ class GraphExecRegistry:
     # Registration, with the registry's lock held
 
     def _place(self, source: SourceGraph, events: list[Event]) -> GraphEntry:
-        epochs, reuses = self._epochs.observe(source.signature)
+        epochs, reuses = self._epochs.observe(source.nodes)
         events.extend(HandleReused(label=source.label, handle=r.handle, before=r.before, now=r.now) for r in reuses)
         digest = key(self.policy, source.signature, self.profile, flags=self._flags)
-        barrier = reasons.single_exec(source.signature)
+        barrier = reasons.single_exec(source.signature, source.nodes)
         group = None if barrier else self._open.get((digest, epochs))
         if group is None and barrier is None:
-            answer = self._same(source.signature, source.signature)
-            if not answer.same:
-                barrier = reasons.unproved(answer.reasons)
+            findings = unknowns(self.policy, source.signature, self.profile, flags=self._flags)
+            barrier = reasons.unproved(findings) if findings else None
         if barrier is not None:
             self._refuse_undetermined(source, barrier)
         if group is not None:

@@ -15,6 +15,7 @@ from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import EmptyNode
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record, Text, UInt32
+from sigcontract.registry.distinct import unknowns
 from sigcontract.wire.codec import validate
 
 __all__ = ["Group", "GroupReport", "GroupStats", "GroupSummary", "NearestMiss", "SignatureRegistry"]
@@ -170,7 +171,7 @@ class SignatureRegistry:
                 self._graphs += 1
                 return candidate
         # A graph that is not the same as itself is the same as no other, so it is never a candidate again.
-        group = Group(len(self._groups), digest, member, self.why_not(signature, signature))
+        group = Group(len(self._groups), digest, member, unknowns(self.policy, signature, self.profile))
         if not group.alone:
             self._open.setdefault(digest, []).append(group)
         self._groups.append(group)

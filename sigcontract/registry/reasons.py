@@ -1,5 +1,6 @@
 """Why a graph shares an executable, or does not: the reasons, and the graphs that never can."""
 
+from collections.abc import Iterable
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
@@ -7,7 +8,7 @@ from msgspec import Meta
 from sigcontract.driver.api import UpdateOutcome
 from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
 from sigcontract.model.findings import Finding, UpdatePrediction
-from sigcontract.model.graph import ConditionalNode, GraphSignature
+from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, MemAllocNode, MemFreeNode
 from sigcontract.model.record import Record, Text
 from sigcontract.registry.shared import Judgement, result_name
@@ -53,22 +54,25 @@ _SINGLE: Final[dict[type, str]] = {
 }
 
 
-def single_exec(signature: GraphSignature) -> Reason | None:
-    """Return why CUDA allows that graph one executable and no update, or None where it allows more.
+def single_exec(signature: GraphSignature, nodes: Iterable[NodeSignature]) -> Reason | None:
+    """Return why CUDA allows a graph of these nodes one executable and no update, or None where it allows more.
 
     Allocation, free and conditional nodes: cuGraphInstantiateWithParams; device-updatable nodes: cuGraphExecUpdate.
     """
-    for path, node in signature.walk():
+    for node in nodes:
         what = _SINGLE.get(type(node))
         if what is not None:
+            path = _path(signature, node)
             message = f"{path} is {what}: CUDA allows such a graph one executable, so it is not shared or probed"
             return Reason(code="single-exec", message=message, findings=())
         if isinstance(node, KernelNodeSignature):
             entry = node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)
             if entry is not None and entry.state == "unreadable":
+                path = _path(signature, node)
                 message = f"{path}: whether the device may update this node cannot be read, so nothing is shared"
                 return Reason(code="undetermined", message=message, findings=())
             if entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable:
+                path = _path(signature, node)
                 message = f"{path} is updated by the device: cuGraphExecUpdate takes no such graph, so it is not shared"
                 return Reason(code="single-exec", message=message, findings=())
     return None
@@ -111,6 +115,10 @@ def fallback(outcome: UpdateOutcome, first: str) -> Reason:
     """Return the reason of a graph that shared an executable until the driver refused at replay."""
     message = f"the driver refused at replay what it accepted before, on the executable of {first}: {_refusal(outcome)}"
     return Reason(code="fallback", message=message, findings=())
+
+
+def _path(signature: GraphSignature, node: NodeSignature) -> str:
+    return next(path for path, other in signature.walk() if other is node)
 
 
 def _refusal(outcome: UpdateOutcome) -> str:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sigcontract.driver.handles import graph_handle
 from sigcontract.errors import RegistryError, UsageError
-from sigcontract.model.graph import GraphSignature
+from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature
+from sigcontract.registry.distinct import distinct_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,18 +21,22 @@ class SourceGraph:
     ----------
     handle
         The CUgraph.
+    nodes
+        Each node record once, those of children and readable bodies included.
     node_count
-        Nodes, those of children and readable bodies included.
+        Nodes, the same.
     """
 
-    __slots__ = ("_raw", "handle", "label", "node_count", "owner", "signature")
+    __slots__ = ("_raw", "handle", "label", "node_count", "nodes", "owner", "signature")
 
     def __init__(self, owner: Any, label: str, signature: GraphSignature) -> None:
         self.owner: Any = owner
         self.label: Final = label
         self.signature: Final = signature
         self.handle: Final = graph_handle(owner)
-        self.node_count: Final = sum(1 for _ in signature.walk())
+        self.nodes: Final = distinct_nodes(signature)
+        nested = any(isinstance(node, ChildGraphNode | ConditionalNode) for node in self.nodes)
+        self.node_count: Final = sum(1 for _ in signature.walk()) if nested else len(signature.nodes)
         self._raw: Callable[[], int] | None = getattr(owner, "raw_cuda_graph", None)
 
     def check(self) -> None:

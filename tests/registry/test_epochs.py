@@ -38,33 +38,33 @@ def _graph(name: str = "step", **facts: Any) -> GraphSignature:
 
 def test_a_handle_with_the_same_name_and_facts_is_the_same_function() -> None:
     epochs = HandleEpochs()
-    assert epochs.observe(_graph()) == ((), [])
-    assert epochs.observe(_graph()) == ((), [])
+    assert epochs.observe(_graph().nodes) == ((), [])
+    assert epochs.observe(_graph().nodes) == ((), [])
 
 
 @pytest.mark.parametrize("change", [{"name": "other"}, {"registers": 33}, {"static_shared_mem_bytes": 16}])
 def test_a_handle_whose_name_or_lasting_facts_changed_is_another_function(change: dict[str, Any]) -> None:
     epochs = HandleEpochs()
-    epochs.observe(_graph())
+    epochs.observe(_graph().nodes)
     name = change.get("name", "step")
-    assert epochs.observe(_graph(**change)) == (((0x40, 1),), [Reuse(0x40, "step", name)])
-    assert epochs.observe(_graph(**change)) == (((0x40, 1),), [])
-    assert epochs.observe(_graph()) == (((0x40, 2),), [Reuse(0x40, name, "step")]), "back again is a third load"
+    assert epochs.observe(_graph(**change).nodes) == (((0x40, 1),), [Reuse(0x40, "step", name)])
+    assert epochs.observe(_graph(**change).nodes) == (((0x40, 1),), [])
+    assert epochs.observe(_graph().nodes) == (((0x40, 2),), [Reuse(0x40, name, "step")]), "back again is a third load"
 
 
 @pytest.mark.parametrize("change", [{"max_dynamic_shared_mem_bytes": 65536}, {"preferred_shared_mem_carveout": 50}])
 def test_a_setting_of_a_function_that_changed_is_no_other_function(change: dict[str, Any]) -> None:
     epochs = HandleEpochs()
-    epochs.observe(_graph())
-    assert epochs.observe(_graph(**change)) == ((), [])
+    epochs.observe(_graph().nodes)
+    assert epochs.observe(_graph(**change).nodes) == ((), [])
 
 
 def test_a_fact_learned_later_is_no_other_function_and_is_remembered() -> None:
     epochs = HandleEpochs()
-    epochs.observe(_graph())
-    assert epochs.observe(_graph(code_sha256="a" * 64)) == ((), [])
-    assert epochs.observe(chain(kernel())) == ((), [])
-    assert epochs.observe(_graph(code_sha256="b" * 64))[1] == [Reuse(0x40, "step", "step")]
+    epochs.observe(_graph().nodes)
+    assert epochs.observe(_graph(code_sha256="a" * 64).nodes) == ((), [])
+    assert epochs.observe(chain(kernel()).nodes) == ((), [])
+    assert epochs.observe(_graph(code_sha256="b" * 64).nodes)[1] == [Reuse(0x40, "step", "step")]
 
 
 def test_a_graph_of_a_handle_that_came_back_never_joins_the_graphs_of_the_old_function() -> None:

@@ -5,6 +5,7 @@ import logging
 import msgspec
 import pytest
 
+from sigcontract.errors import CloseError
 from sigcontract.registry.events import Event, ExecInstantiated, FellBack, GraphRegistered, UpdateRefused
 from tests.registry.rig import Refusing, Rig, closed
 
@@ -88,4 +89,8 @@ def test_what_a_callback_raises_leaves_the_call_that_had_done_its_work() -> None
         registry.register(rig.graph(1), "one")
     (entry,) = registry.entries
     assert rig.replayed(entry.replay) == {1}
-    registry.close()
+    rig.fake.fail("cuGraphExecDestroy", 700)
+    with pytest.raises(CloseError) as caught:
+        registry.close()
+    assert isinstance(caught.value.__context__, LookupError)
+    assert registry.closed

@@ -1,0 +1,43 @@
+"""Each node record of a graph once: layers repeat, readers share equal records, and most questions are of a record."""
+
+from typing import TYPE_CHECKING
+
+from sigcontract.compare.policies import same
+from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
+
+if TYPE_CHECKING:
+    from sigcontract.model.findings import Finding
+    from sigcontract.model.profile import DriverProfile
+
+__all__ = ["distinct_nodes", "unknowns"]
+
+
+def distinct_nodes(graph: GraphSignature) -> tuple[NodeSignature, ...]:
+    """Return every node object once, those of children and readable bodies included."""
+    found: dict[int, NodeSignature] = {}
+    graphs = [graph]
+    for one in graphs:  # grows while it is walked
+        for node in one.nodes:
+            if id(node) in found:
+                continue
+            found[id(node)] = node
+            if isinstance(node, ChildGraphNode):
+                graphs.append(node.graph)
+            elif isinstance(node, ConditionalNode):
+                graphs.extend(body for body in node.bodies or () if body is not None)
+    return tuple(found.values())
+
+
+def unknowns(
+    policy: str, graph: GraphSignature, profile: "DriverProfile | None", *, flags: int = 0
+) -> "tuple[Finding, ...]":
+    """Return what keeps a graph from being the same as any other under a policy, itself included.
+
+    What is unknown is unknown of a node. So a graph of the distinct nodes without edges is asked first, and the
+    whole only for the paths in it.
+    """
+    nodes = distinct_nodes(graph)
+    bare = GraphSignature(nodes=nodes, dependencies=((),) * len(nodes))
+    if same(policy, bare, bare, profile, flags=flags).same:
+        return ()
+    return same(policy, graph, graph, profile, flags=flags).reasons
