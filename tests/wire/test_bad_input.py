@@ -1,0 +1,186 @@
+"""Hostile documents that are too large for the corpus: refused in bounded time and memory. Then chance."""
+
+import json
+import time
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sigcontract.errors import RecordError
+from sigcontract.wire import codec
+from tests.strategies import LAWS, json_values
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+DUMP = (CORPUS / "sigcontract.dump-2" / "valid" / "every_node.json").read_bytes()
+MIB = 2**20
+
+#: Far above what any of these takes, far below what would hurt: machines are shared.
+SECONDS = 20.0
+
+
+@contextmanager
+def bounded(memory_bytes: int) -> Iterator[None]:
+    tracemalloc.start()
+    start = time.perf_counter()
+    try:
+        yield
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < memory_bytes
+    assert time.perf_counter() - start < SECONDS
+
+
+def outcome(data: bytes) -> codec.Document | RecordError:
+    """Return what a document says, or why it is refused. Anything else that is raised fails the test."""
+    try:
+        return codec.decode(data, verify=True)
+    except RecordError as error:
+        return error
+
+
+def refused(data: bytes) -> RecordError:
+    with pytest.raises(RecordError) as caught:
+        codec.decode(data)
+    return caught.value
+
+
+@pytest.mark.parametrize("opened", [b"[", b'{"a":'], ids=["arrays", "objects"])
+@pytest.mark.parametrize("at_the_top", [True, False])
+def test_a_million_nested_brackets(opened: bytes, at_the_top: bool) -> None:
+    before, after = DUMP.split(b'"extensions":{"tool":', 1)
+    data = b'{"x":' + opened * 10**6 if at_the_top else before + b'"extensions":{"tool":' + opened * 10**6 + after
+    with bounded(8 * MIB):
+        error = refused(data)
+        found = codec.faults(data)
+    assert (error.code, error.path) == ("nesting", "$")
+    assert [fault.code for fault in found] == ["nesting"]
+
+
+def test_a_million_nested_arrays_in_message_pack() -> None:
+    data = msgspec.msgpack.encode(msgspec.json.decode(DUMP) | {"extensions": {"tool": None}})
+    with bounded(8 * MIB):
+        error = refused(data.removesuffix(b"\xc0") + b"\x91" * 10**6 + b"\xc0")
+    assert (error.code, error.path) == ("nesting", "$")
+
+
+@pytest.mark.parametrize("twice", [b'"a":1,"a":1', b'"a":1'])
+def test_nesting_that_decodes_but_is_deep_for_python(twice: bytes) -> None:
+    """Deep enough for the slow search for keys to meet Python's limit, at any limit."""
+    before, after = DUMP.split(b'"extensions":{', 1)
+    depth = 900
+    data = before + b'"extensions" :{"x":' + b"[" * depth + b"{" + twice + b"}" + b"]" * depth + b"," + after
+    found = outcome(data)
+    if isinstance(found, RecordError):
+        assert found.code in ("nesting", "duplicate_key")  # which, is for the interpreter's limit to say
+    else:
+        assert twice == b'"a":1'
+
+
+def test_a_name_of_ten_megabytes() -> None:
+    name = b"x" * (10 * MIB)
+    with bounded(64 * MIB):
+        error = refused(DUMP.replace(b'"name":"_Z1kv"', b'"name":"' + name + b'"'))
+    assert (error.code, error.path) == ("decode", "$.functions[0].name")
+    assert len(str(error)) < 200
+
+
+def test_a_document_larger_than_the_limit() -> None:
+    with bounded(MIB), pytest.raises(RecordError, match="300 bytes, more than 200; pass a larger max_bytes") as caught:
+        codec.decode(b" " * 300, max_bytes=200)
+    assert (caught.value.code, caught.value.path) == ("size", "$")
+    assert [fault.code for fault in codec.faults(b" " * 300, max_bytes=200)] == ["size"]
+
+
+def test_a_megabyte_of_spaces() -> None:
+    with bounded(8 * MIB):
+        assert refused(b" " * MIB).code == "malformed"
+
+
+def test_very_many_faults() -> None:
+    data = DUMP.replace(b'"nodes":[', b'"nodes":[' + b"1," * 50_000, 1)
+    with bounded(400 * MIB):
+        assert len(codec.faults(data)) == 1001
+
+
+def test_very_many_rows_that_hold_graphs() -> None:
+    """Each of 5,000 graphs is held by a node of its own: work that grows with the square would show."""
+    count = 5_000
+    document = json.loads(DUMP)
+    rows: list[dict[str, Any]] = [{"nodes": [], "dependencies": []}]
+    rows += [{"nodes": [place], "dependencies": [[]]} for place in range(count)]
+    held: list[dict[str, Any]] = [{"node": "graph", "graph": 0} for _ in range(count)]
+    top = {"nodes": list(range(count, 2 * count)), "dependencies": [[]] * count}
+    held += [{"node": "conditional", "kind": 0, "handle": None, "bodies": [1 + place]} for place in range(count)]
+    digest = "sha256:" + "0" * 64
+    document |= {
+        "header": [{"label": "", "graph": count + 1, "node_count": count, "portable_digest": digest}],
+        "functions": [],
+        "attribute_sets": [],
+        "nodes": held,
+        "graphs": [*rows, top],
+    }
+    with bounded(256 * MIB):
+        codec.decode(json.dumps(document).encode())
+
+
+def test_one_key_twice_among_very_many() -> None:
+    document = json.loads(DUMP)
+    document["extensions"] = {"x": [{str(place): place} for place in range(100_000)]}
+    data = json.dumps(document).encode().replace(b'{"99999": 99999}', b'{"99999": 1, "99999": 99999}')
+    with bounded(256 * MIB):
+        error = refused(data)
+    assert (error.code, error.path) == ("duplicate_key", "$.extensions.x[99999].99999")
+
+
+@settings(LAWS, max_examples=150)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_refused_or_read(data: bytes) -> None:
+    for document in (data, b'{"document":"sigcontract.dump",\n"version":2,' + data):
+        error = refused(document)
+        assert error.code
+        assert error.path.startswith("$")
+
+
+@settings(LAWS, max_examples=150)
+@given(st.data())
+def test_a_document_with_one_value_changed_is_refused_or_read_and_both_readers_agree(data: st.DataObject) -> None:
+    document = json.loads(DUMP)
+    holder, key = data.draw(st.sampled_from(list(_places(document))))
+    if data.draw(st.booleans()):
+        holder[key] = data.draw(json_values() | st.sampled_from([-1, 2**32, 2**53, 2**64, True, [], {}]))
+    else:
+        del holder[key]
+    changed = json.dumps(document).encode()
+    found = outcome(changed)
+    if isinstance(found, RecordError):
+        assert found.path.startswith("$")
+        assert codec.faults(changed)
+    else:
+        assert codec.faults(changed) == []
+        assert codec.decode(codec.encode(found)) == found
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from _places(value[key])
+
+
+@settings(LAWS, max_examples=150)
+@given(st.integers(0, len(DUMP)), st.integers(0, len(DUMP)), st.binary(max_size=4))
+def test_a_document_with_bytes_cut_out_or_put_in_is_refused_or_read(start: int, end: int, put: bytes) -> None:
+    data = DUMP[: min(start, end)] + put + DUMP[max(start, end) :]
+    found = outcome(data)
+    if isinstance(found, RecordError):
+        assert found.path.startswith("$")
+    else:
+        assert codec.decode(codec.encode(found)) == found
