@@ -423,6 +423,11 @@ _MEMORY: Final = (
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
+        "memcpy.operand", "MemcpyNode.source, MemcpyNode.destination", _UPDATABLE, "documented",
+        "An operand is compared field by field, each by its own rule.",
+        "cuda.h 13.5, CUDA_MEMCPY3D", "the rules of its fields",
+    ),
+    Rule(
         "memcpy.memory-type", "MemcpyOperand.memory_type", _REJECTED, "measured",
         "The kind of memory of an operand cannot change: PARAMETERS_CHANGED.",
         f"{_UPDATE}; {_MEASURED}",
