@@ -56,7 +56,9 @@ def build(rig: Rig, spec: GraphSpec) -> BuiltGraph:
         else:
             _add_all(rig, spec, built)
     except BaseException:
-        destroy(built)
+        driver.cuGraphDestroy(
+            built.handle
+        )  # the first error is the one to tell; a failed capture takes its graph along
         raise
     return built
 
@@ -109,7 +111,7 @@ def _add(rig: Rig, built: BuiltGraph, node: NodeSpec) -> Any:  # noqa: C901, PLR
     graph = built.handle
     match node:
         case Kernel():
-            return _add_kernel(rig, graph, node)
+            return _add_kernel(rig, built, node)
         case Memset():
             return check(driver.cuGraphAddMemsetNode(graph, [], 0, _memset_params(rig, built, node), rig.context))
         case Memcpy():
@@ -146,8 +148,8 @@ def _add(rig: Rig, built: BuiltGraph, node: NodeSpec) -> Any:  # noqa: C901, PLR
             return _add_conditional(rig, built, node)
 
 
-def _add_kernel(rig: Rig, graph: Any, node: Kernel) -> Any:
-    arguments = _Arguments(rig, node)
+def _add_kernel(rig: Rig, built: BuiltGraph, node: Kernel) -> Any:
+    arguments = _Arguments(rig, built, node)
     params = driver.CUDA_KERNEL_NODE_PARAMS()
     function = rig.functions[node.function]
     if isinstance(function, driver.CUkernel):
@@ -158,17 +160,18 @@ def _add_kernel(rig: Rig, graph: Any, node: Kernel) -> Any:
     params.blockDimX, params.blockDimY, params.blockDimZ = node.block, 1, 1
     params.sharedMemBytes = node.shared_bytes
     params.kernelParams = arguments.address
-    return check(driver.cuGraphAddKernelNode(graph, [], 0, params))
+    return check(driver.cuGraphAddKernelNode(built.handle, [], 0, params))
 
 
 class _Arguments:
     """The arguments of a reporting kernel, in memory that lives as long as this object."""
 
-    def __init__(self, rig: Rig, node: Kernel) -> None:
+    def __init__(self, rig: Rig, built: BuiltGraph, node: Kernel) -> None:
+        through = built.allocation if node.through_allocation else 0
         self._values = (
             ctypes.c_uint64(rig.report(node.slot)),
             ctypes.c_uint32(node.value),
-            ctypes.c_uint64(node.value),  # read by rep3 alone
+            ctypes.c_uint64(through),  # read by rep3 alone
         )
         self._array = (ctypes.c_void_p * 3)(*(ctypes.addressof(value) for value in self._values))
 
@@ -347,7 +350,7 @@ def _put_on_stream(rig: Rig, built: BuiltGraph, node: NodeSpec) -> bool:
     """Enqueue the node's operation; False for what is no operation of a stream."""
     match node:
         case Kernel():
-            _launch(rig, node)
+            _launch(rig, built, node)
         case Memset(height=1) if node.space != "alloc":
             fill = {1: driver.cuMemsetD8Async, 2: driver.cuMemsetD16Async, 4: driver.cuMemsetD32Async}
             target = rig.spaces[node.space].part(node.slot, alternate=node.alternate)
@@ -380,7 +383,7 @@ def _launch_host(rig: Rig, node: Host) -> None:
     check((driver.CUresult(call(int(rig.stream), rig.host_functions[node.function], argument)),))
 
 
-def _launch(rig: Rig, node: Kernel) -> None:
+def _launch(rig: Rig, built: BuiltGraph, node: Kernel) -> None:
     attributes = []
     for identity, raw in _attributes(rig, node, captured=True):
         attribute = driver.CUlaunchAttribute()
@@ -397,5 +400,5 @@ def _launch(rig: Rig, node: Kernel) -> None:
     config.attrs = attributes
     config.numAttrs = len(attributes)
     function = driver.CUfunction(int(rig.functions[node.function]))
-    arguments = _Arguments(rig, node)
+    arguments = _Arguments(rig, built, node)
     check(driver.cuLaunchKernelEx(config, function, arguments.address, 0))

@@ -111,6 +111,12 @@ def _kernels() -> Iterator[Change]:
         replace(plain, device_updatable=True),
         replace(plain, device_updatable=True, value=3),
     )
+    updatable = replace(plain, device_updatable=True)
+    yield _one_node("kernel: no longer device-updatable", updatable, plain)
+    yield Change("kernel: device-updatable, and a node more", alone(plain), alone(updatable, Empty()))
+    yield _one_node(
+        "kernel: device-updatable in a child graph", Child(graph=alone(plain)), Child(graph=alone(updatable))
+    )
     yield Change(
         "kernel: preferred cluster none to 4, captured",
         alone(replace(plain, cluster=(2, 1, 1)), captured=True),
@@ -165,6 +171,9 @@ def _memory() -> Iterator[Change]:
                 yield _one_node(words, replace(copy, target=before), replace(copy, target=after))
                 words = f"memcpy: source from {before} to {after}"
                 yield _one_node(words, replace(copy, source=before), replace(copy, source=after))
+                named = replace(copy, unified=True)
+                words = f"memcpy: destination named as unified from {before} to {after}"
+                yield _one_node(words, replace(named, target=before), replace(named, target=after))
     array = replace(copy, source="array")
     yield _one_node("memcpy from an array: other array", array, replace(array, source_alternate=True))
     yield _one_node("memcpy from an array: size", array, replace(array, width=32))
@@ -239,6 +248,10 @@ def _allocations() -> Iterator[Change]:
     yield Change("alloc, fill, copy, free: fill value", used, other)
     bigger = alone(replace(alloc, size_bytes=8 << 20), fill, copy, free)
     yield Change("alloc, fill, copy, free: size", used, bigger)
+    relay = Kernel(slot=0, function="rep3", through_allocation=True, value=1)
+    yield Change("alloc, kernel, free: identical", alone(alloc, relay, free), alone(alloc, relay, free))
+    other = alone(alloc, replace(relay, value=2), free)
+    yield Change("alloc, kernel, free: argument", alone(alloc, relay, free), other)
 
 
 CHANGES = (*_kernels(), *_memory(), *_others(), *_allocations())

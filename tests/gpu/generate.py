@@ -185,7 +185,7 @@ _QUIET = (
 def _quiet_change(random: Random, name: str) -> dict[str, Any]:
     choices: dict[str, tuple[object, ...]] = {
         "priority": (None, 0, -1, -2),
-        "carveout_percent": (None, -1, 0, 50, 100),
+        "carveout_percent": (None, 0, 25, 50, 100),
         "sync_domain": (None, 0, 1),
         "sync_domain_map": (None, (0, 1), (1, 0), (2, 3)),
         "scheduling_policy": (None, 0, 1, 2),
@@ -491,6 +491,8 @@ def _change_edges(random: Random, spec: GraphSpec) -> GraphSpec:
     edges = list(spec.dependencies[place])
     choice = random.choice(("add", "drop", "shuffle", "shuffle", "port", "port"))
     earlier = [other for other in range(place) if other not in {edge.node for edge in edges}]
+    if any(edge.node >= target for target, others in enumerate(spec.dependencies) for edge in others):
+        earlier = []  # with an edge that leads forward, another one could close a circle
     if choice == "add" and earlier:
         edges.insert(random.randint(0, len(edges)), Edge(node=random.choice(earlier)))
     elif choice == "drop" and edges and not _fixed_place(spec, place):

@@ -43,7 +43,10 @@ __device__ void report(unsigned *to, unsigned value, unsigned code) {
 }
 extern "C" __global__ void rep(unsigned *to, unsigned value) { report(to, value, 1); }
 extern "C" __global__ void rep2(unsigned *to, unsigned value) { report(to, value, 2); }
-extern "C" __global__ void rep3(unsigned *to, unsigned value, unsigned long long unused) { report(to, value, 3); }
+extern "C" __global__ void rep3(unsigned *to, unsigned value, volatile unsigned *through) {
+  if (through) { *through = value; value = *through; }
+  report(to, value, 3);
+}
 extern "C" __global__ void __cluster_dims__(2, 1, 1) repc(unsigned *to, unsigned value) { report(to, value, 4); }
 extern "C" __global__ void reps(unsigned *to, unsigned value) {
   __shared__ volatile unsigned kept[256];

@@ -46,6 +46,7 @@ class Kernel:
     window: tuple[int, float, int] | None = None  # bytes, hit ratio, CUaccessProperty on hit
     preferred_cluster: Shape | None = None  # set only where a captured launch carries it
     device_updatable: bool = False
+    through_allocation: bool = False  # rep3 alone: pass the argument through the graph's own allocation
 
 
 @dataclass(frozen=True, kw_only=True)
