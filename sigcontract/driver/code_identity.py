@@ -8,6 +8,7 @@ the module's constant banks and initialised globals, belong to every kernel of t
 """
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from struct import Struct, unpack_from
@@ -55,6 +56,10 @@ _RELOCATIONS = (".rel", ".rela")
 _SYMBOL_FIRST = frozenset({0x0A, 0x11, 0x12, 0x23, 0x2F})  # PARAM_CBANK, FRAME, MIN_STACK, MAX_STACK, REGCOUNT
 _SYMBOL_LIST = frozenset({0x0F})  # EXTERNS
 _FORMAT_SIZED = 4  # EIFMT_SVAL: a size, then as many bytes; the others are four bytes in all
+
+
+#: What pyelftools and this module raise on an image whose numbers lead astray.
+_FAULTS = (ELFError, StructError, UnicodeDecodeError, LookupError, OverflowError, zlib.error)
 
 
 def cubin_size(header: bytes, section_table: bytes) -> int:
@@ -105,7 +110,7 @@ def kernel_names(image: bytes) -> frozenset[str]:
     (index,) = unpack_from("<H", image, _NAME_SECTION_INDEX)
     try:
         _, _, _, _, offset, size, *_ = _SECTION_HEADER.unpack_from(image, table[0] + index * _SECTION_HEADER.size)
-    except StructError:
+    except (StructError, OverflowError):
         return frozenset()
     # A name may lie in the tail of another one (.rela.text.f holds .text.f), so it is looked for inside of each.
     names = image[offset : offset + size].decode("utf-8", "backslashreplace").split("\0")
@@ -127,7 +132,7 @@ def kernel_hashes(image: bytes) -> dict[str, str]:
     """
     try:
         return _Cubin(ELFFile(BytesIO(image))).hashes()
-    except (ELFError, StructError, UnicodeDecodeError) as error:
+    except _FAULTS as error:
         msg = f"a loaded module is no ELF file that can be read ({error}); the code of its kernels stays unknown"
         raise ObserveError(msg) from error
 

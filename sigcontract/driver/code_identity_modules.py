@@ -107,19 +107,26 @@ class ModuleLedger:
 
     def loaded(self, event: ModuleEvent) -> None:
         """Take note of a module, as CUPTI shows it at its load."""
-        self._modules[event.module_id] = _Module(read_bytes(event.cubin, event.cubin_bytes))
+        self._modules[event.module_id] = _Module(read_bytes(event.cubin, event.cubin_bytes), event.context)
         self._bound_memory()
 
     def unloading(self, module_id: int) -> None:
         """Take note of a module's end."""
-        self._modules.pop(module_id, None)
+        module = self._modules.pop(module_id, None)
+        if module is not None and self._by_handle.get(module.handle) is module:
+            del self._by_handle[module.handle]
         self._answers.clear()
+
+    def context_ending(self, context: int) -> None:
+        """Take note of a context's end, and of the modules in it."""
+        for module_id in [number for number, module in self._modules.items() if module.context == context]:
+            self.unloading(module_id)
 
     def module_loaded(self, handle: int, module_ids: Iterable[int]) -> None:
         """Take note of a CUmodule and the modules that were loaded inside of the call that made it."""
         modules = [self._modules[module_id] for module_id in module_ids if module_id in self._modules]
         if len(modules) == 1:
-            modules[0].handle_known = True
+            modules[0].handle = handle
             self._by_handle[handle] = modules[0]
 
     def module_unloaded(self, handle: int) -> None:
@@ -164,7 +171,7 @@ class ModuleLedger:
             return image.sha256(name)
         if not self._complete and library not in self._libraries:
             return None
-        candidates = [module for module in self._modules.values() if not module.handle_known and module.may_hold(name)]
+        candidates = [module for module in self._modules.values() if not module.handle and module.may_hold(name)]
         codes = {module.sha256(name) for module in candidates} - {None}
         return codes.pop() if len(codes) == 1 else None
 
@@ -180,14 +187,15 @@ class ModuleLedger:
 class _Module:
     """One loaded cubin: its image until somebody asks, then its hashes."""
 
-    __slots__ = ("_hashes", "_image", "_names", "handle_known")
+    __slots__ = ("_hashes", "_image", "_names", "context", "handle")
 
-    def __init__(self, image: bytes) -> None:
+    def __init__(self, image: bytes, context: int = 0) -> None:
         self._image: bytes | None = image
         self._names: frozenset[str] | None = None
         self._hashes: dict[str, str] = {}
-        #: Its CUmodule is known, so that functions of other modules are not looked for here.
-        self.handle_known = False
+        self.context = context
+        #: Its CUmodule, where that is known: functions of other modules are not looked for here then.
+        self.handle = 0
 
     @property
     def kept_bytes(self) -> int:

@@ -23,6 +23,7 @@ from sigcontract.driver.observe_structs import (
     ENTER,
     ApiCall,
     api_site,
+    context_of,
     entered_params,
     graph_event,
     launch_attributes,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Observations", "observable_attributes", "observe"]
 
 _Callback = tuple[Domain, int]
+_MODULE_EVENTS = (Resource.MODULE_LOADED, Resource.MODULE_UNLOAD_STARTING, Resource.CONTEXT_DESTROY_STARTING)
 _Handler = TypeVar("_Handler")
 
 #: CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: the one failure of cuStreamEndCapture after which the capture goes on.
@@ -182,8 +184,7 @@ class Observations:
         rare = self._on_entry.keys() | self._on_return.keys() | self._ends_capture
         self._always: list[_Callback] = [(Domain.DRIVER_API, callback_id) for callback_id in sorted(rare)]
         if self._modules is not None:
-            self._always.append((Domain.RESOURCE, Resource.MODULE_LOADED))
-            self._always.append((Domain.RESOURCE, Resource.MODULE_UNLOAD_STARTING))
+            self._always += [(Domain.RESOURCE, int(resource)) for resource in _MODULE_EVENTS]
         self._while_copying = {(Domain.RESOURCE, int(Resource.GRAPHNODE_CLONED))}
         self._while_capturing = {
             (Domain.RESOURCE, int(Resource.GRAPHNODE_CREATED)),
@@ -261,14 +262,21 @@ class Observations:
             # Instantiation copies nodes too, into the executable; those are nobody's to ask about.
             if frame is not None and frame.callback_id in self._copies:
                 self._graph_calls.node_cloned(graph_event(data), frame)
-        elif self._modules is not None:
-            event_of_module = module_event(data)
-            if callback_id == Resource.MODULE_UNLOAD_STARTING:
-                self._modules.unloading(event_of_module.module_id)
-            else:
-                self._modules.loaded(event_of_module)
-                if frame is not None:
-                    frame.modules.append(event_of_module.module_id)
+        else:
+            self._module(callback_id, data, frame)
+
+    def _module(self, callback_id: int, data: int, frame: Frame | None) -> None:
+        if self._modules is None:
+            return
+        if callback_id == Resource.MODULE_LOADED:
+            event = module_event(data)
+            self._modules.loaded(event)
+            if frame is not None:
+                frame.modules.append(event.module_id)
+        elif callback_id == Resource.MODULE_UNLOAD_STARTING:
+            self._modules.unloading(module_event(data).module_id)
+        else:
+            self._modules.context_ending(context_of(data))
 
     def _launched(self, graph: int, node: int, carried: bytes | None) -> None:
         if carried is None:

@@ -29,6 +29,7 @@ class Domain(IntEnum):
 class Resource(IntEnum):
     """CUpti_CallbackIdResource, as far as it is used."""
 
+    CONTEXT_DESTROY_STARTING = 2
     MODULE_LOADED = 6
     MODULE_UNLOAD_STARTING = 7
     GRAPHNODE_CREATED = 13

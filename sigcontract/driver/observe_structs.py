@@ -17,6 +17,7 @@ __all__ = [
     "GraphEvent",
     "ModuleEvent",
     "api_site",
+    "context_of",
     "entered_params",
     "graph_event",
     "launch_attributes",
@@ -126,7 +127,12 @@ def graph_event(data: int) -> GraphEvent:
 def module_event(data: int) -> ModuleEvent:
     """Read the CUpti_ModuleResourceData of a CUpti_ResourceData."""
     module_id, size, cubin = _MODULE_DATA.unpack_from(_MEMORY, pointer(data + _RESOURCE_DESCRIPTOR))
-    return ModuleEvent(context=pointer(data), module_id=module_id, cubin_bytes=size, cubin=cubin)
+    return ModuleEvent(context=context_of(data), module_id=module_id, cubin_bytes=size, cubin=cubin)
+
+
+def context_of(data: int) -> int:
+    """Read the CUcontext of a CUpti_ResourceData, which is its first field."""
+    return pointer(data)
 
 
 def launch_attributes(params: int) -> bytes | None:

@@ -13,7 +13,7 @@ from typing import Any
 from sigcontract.driver.observe_cupti import Domain, RawCallback, Resource
 from sigcontract.errors import ObserveError
 
-__all__ = ["FakeCupti", "FakeProgram", "attribute"]
+__all__ = ["CONTEXT", "FakeCupti", "FakeProgram", "attribute"]
 
 _CALLBACK_DATA = Struct("<I4xQQQQQ")  # site, functionName, functionParams, functionReturnValue, symbolName, context
 _RESOURCE_DATA = Struct("<QQQ")  # context, handle, descriptor
@@ -22,12 +22,28 @@ _MODULE_DATA = Struct("<I4xQQ")
 _CONFIG = Struct("<7I4xQQI4x")  # CUlaunchConfig
 CONTEXT = 0xC0FFEE
 
-NAMES = (
-    "cuModuleLoadData cuModuleUnload cuLibraryLoadData cuLibraryUnload cuLaunchKernel cuLaunchKernelEx "
-    "cuLaunchKernelEx_ptsz cuStreamBeginCapture_v2 cuStreamEndCapture cuGraphAddKernelNode_v2 cuGraphAddNode_v2 "
-    "cuGraphAddChildGraphNode cuGraphClone cuGraphDestroy cuGraphDestroyNode cuGraphInstantiateWithFlags "
-    "cuGraphKernelNodeSetAttribute cuGraphKernelNodeCopyAttributes cuStreamSetAttribute cuMemAlloc_v2"
-).split()
+NAMES = [
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuLibraryLoadData",
+    "cuLibraryUnload",
+    "cuLaunchKernel",
+    "cuLaunchKernelEx",
+    "cuLaunchKernelEx_ptsz",
+    "cuStreamBeginCapture_v2",
+    "cuStreamEndCapture",
+    "cuGraphAddKernelNode_v2",
+    "cuGraphAddNode_v2",
+    "cuGraphAddChildGraphNode",
+    "cuGraphClone",
+    "cuGraphDestroy",
+    "cuGraphDestroyNode",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphKernelNodeSetAttribute",
+    "cuGraphKernelNodeCopyAttributes",
+    "cuStreamSetAttribute",
+    "cuMemAlloc_v2",
+]
 
 
 def attribute(attribute_id: int, *words: int, noise: int = 0) -> bytes:
@@ -93,6 +109,10 @@ class FakeCupti:
         """Fire a resource callback about a module."""
         image = ctypes.create_string_buffer(cubin, len(cubin))
         self._resource(callback_id, _MODULE_DATA.pack(module_id, len(cubin), ctypes.addressof(image)))
+
+    def context_ending(self, context: int) -> None:
+        """Fire the resource callback of a context that is about to be destroyed."""
+        self.fire(Domain.RESOURCE, Resource.CONTEXT_DESTROY_STARTING, _RESOURCE_DATA.pack(context, 0, 0))
 
     def _resource(self, callback_id: Resource, descriptor: bytes) -> None:
         kept = ctypes.create_string_buffer(descriptor, len(descriptor))
@@ -216,7 +236,7 @@ class FakeProgram:
         return handle
 
     def load_lazily(self, image: bytes) -> int:
-        """A module that some other call forces to be loaded; return CUPTI's id."""
+        """Load a module as some other call forces it; return CUPTI's id."""
         module_id = next(self.module_ids)
         self.cupti.module(Resource.MODULE_LOADED, module_id, image)
         return module_id
