@@ -18,7 +18,7 @@ from sigcontract.model.nodes import (
 )
 from sigcontract.model.record import Record
 
-__all__ = ["FunctionNumbers", "NodeRow", "attribute_text", "rows"]
+__all__ = ["FunctionNumbers", "NodeRow", "attribute_text", "is_set", "rows"]
 
 _MEMORY = {1: "host", 2: "device", 3: "array", 4: "unified"}
 _CONDITIONAL = {0: "if", 1: "while", 2: "switch"}
@@ -99,6 +99,12 @@ def attribute_text(attribute: LaunchAttribute) -> str:
         return f"{attribute.name} {attribute.state}"
     seen = " (launch)" if attribute.origin == "launch" else ""
     return f"{attribute.name}={_value_text(attribute.value)}{seen}"
+
+
+def is_set(attribute: LaunchAttribute) -> bool:
+    """Say whether an attribute is known to differ from all zeros, which is what most are."""
+    value = attribute.value
+    return any(msgspec.structs.astuple(value)) if isinstance(value, Record) else bool(value)
 
 
 def _value_text(value: AttributeValue) -> str:

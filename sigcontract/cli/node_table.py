@@ -1,12 +1,12 @@
 """Rows of nodes as a table that fits the terminal, each repeated block once."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
-import msgspec
-
-from sigcontract.cli.node_rows import NodeRow, attribute_text
+from sigcontract.cli.node_rows import NodeRow, attribute_text, is_set
 from sigcontract.compare.alignment import Block
+from sigcontract.model.attributes import LaunchAttribute
 from sigcontract.report.names import shortened
 
 __all__ = ["table_lines"]
@@ -18,7 +18,13 @@ _INDENT = 2
 _HEAD = ("node", "type", "grid", "block", "shared")
 
 
-def table_lines(rows: Sequence[NodeRow], blocks: Sequence[Block], *, attributes: bool) -> Iterator[str]:
+def table_lines(
+    rows: Sequence[NodeRow],
+    blocks: Sequence[Block],
+    *,
+    usual: AbstractSet[LaunchAttribute] = frozenset(),
+    attributes: bool = False,
+) -> Iterator[str]:
     """Yield the table line by line.
 
     Parameters
@@ -27,6 +33,8 @@ def table_lines(rows: Sequence[NodeRow], blocks: Sequence[Block], *, attributes:
         Of one graph, every node.
     blocks
         That spell the rows out; the rows of a repeated one are shown once.
+    usual
+        Attributes that need no mention.
     attributes
         Whether every launch attribute follows its node, on a line of its own.
     """
@@ -43,7 +51,7 @@ def table_lines(rows: Sequence[NodeRow], blocks: Sequence[Block], *, attributes:
             last = _place(rows[block.start + block.length * block.count - 1])
             yield f"{block.count} times these {block.length} nodes, up to node {last}:"
         for row in rows[block.start : block.start + block.length]:
-            notes = _notes(row, attributes=not attributes)
+            notes = _notes(row, () if attributes else [entry for entry in row.attributes if entry not in usual])
             name = _name(row, max(_NARROWEST_NAME, right - len(notes)))
             yield f"{left.format(*_cells(row))}{name}{notes}".rstrip()
             if attributes and row.attributes:
@@ -67,15 +75,9 @@ def _name(row: NodeRow, width: int) -> str:
     return shortened(row.subject, width)
 
 
-def _notes(row: NodeRow, *, attributes: bool) -> str:
+def _notes(row: NodeRow, attributes: Iterable[LaunchAttribute]) -> str:
     """Return what is not as usual: attributes that are set, dependencies other than the node before."""
-    notes = [attribute_text(entry) for entry in row.attributes if attributes and _is_set(entry.value)]
+    notes = [attribute_text(entry) for entry in attributes if is_set(entry)]
     if row.after:
         notes.append(f"after {row.after}")
     return f"  [{', '.join(notes)}]" if notes else ""
-
-
-def _is_set(value: object) -> bool:
-    if isinstance(value, msgspec.Struct):
-        return any(msgspec.structs.astuple(value))
-    return bool(value)

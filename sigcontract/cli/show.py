@@ -2,11 +2,11 @@
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from sigcontract.cli.graph_summary import counted, counts_text, kernels_of, summary_lines, unknown, usual_attributes
 from sigcontract.cli.node_rows import FunctionNumbers, NodeRow, rows
 from sigcontract.cli.node_table import table_lines
 from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
@@ -15,8 +15,6 @@ from sigcontract.cli.terminal import use_color
 from sigcontract.compare.alignment import Block, fold
 from sigcontract.errors import UsageError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
-from sigcontract.model.graph import GraphSignature
-from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
 from sigcontract.report.names import demangle, safe
 from sigcontract.wire.canonical import portable_digest
@@ -95,26 +93,30 @@ def _view(entry: LabeledGraph, functions: FunctionNumbers, *, unfolded: bool, at
 
 def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespace) -> Iterator[str]:
     bold, plain = ("\x1b[1m", "\x1b[0m") if use_color(sys.stdout) else ("", "")
-    yield from _environment_lines(dump, len(dump.graphs))
+    yield from _environment_lines(dump)
+    everywhere = kernels_of(view.entry.graph for view in views)
+    general = list(summary_lines(everywhere, parts=False))
+    yield from general
     first: dict[str, str] = {}
     for view in views:
-        label = safe(view.entry.label)
+        label, kernels = safe(view.entry.label), kernels_of([view.entry.graph])
         yield ""
-        yield f"{bold}{label}{plain}: {_counts(view.entry.graph)}, {_digest_start(view.digest)}"
-        yield from (f"  {line}" for line in _unknown_lines(view.entry.graph))
+        yield f"{bold}{label}{plain}: {counts_text(view.entry.graph)}, {_digest_start(view.digest)}"
         twin = first.setdefault(view.digest, label)
         if twin != label and not args.nodes:
             yield f"  as {twin}, handles and addresses aside"
-        else:
-            table = table_lines(view.rows, view.blocks, attributes=args.attributes)
-            yield from (f"  {line}" for line in table)
+            continue
+        yield from (f"  {line}" for line in summary_lines(kernels) if line not in general)
+        usual = usual_attributes(kernels) | usual_attributes(everywhere)
+        table = table_lines(view.rows, view.blocks, usual=usual, attributes=args.attributes)
+        yield from (f"  {line}" for line in table)
 
 
-def _environment_lines(dump: SignatureDump, graphs: int) -> Iterator[str]:
+def _environment_lines(dump: SignatureDump) -> Iterator[str]:
     environment = dump.environment
     state = "complete" if dump.complete else "INCOMPLETE: what came after the last write is missing"
     writer = safe(f"sigcontract {environment.sigcontract_version}, {environment.created_at}")
-    yield f"{graphs} graphs, {state}; written by {writer}"
+    yield f"{counted(len(dump.graphs), 'graph')}, {state}; written by {writer}"
     yield from (safe(line) for line in _provenance(environment))
     yield f"driver profile: {safe(dump.profile) if dump.profile else 'none'}"
 
@@ -139,40 +141,9 @@ def _provenance(environment: Environment) -> Iterator[str]:
         yield ", ".join(f"{library.name} {library.version}" for library in environment.libraries)
 
 
-def _counts(graph: GraphSignature) -> str:
-    edges = sum(map(len, graph.dependencies))
-    kinds = Counter(str(node.__struct_config__.tag) for node in graph.nodes)
-    listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    return f"{len(graph.nodes)} nodes ({listed or 'empty graph'}), {edges} edges"
-
-
 def _digest_start(digest: str) -> str:
     """Return enough of a digest to tell graphs apart by eye."""
     return digest[: len("sha256:") + 12]
-
-
-def _kernels(graph: GraphSignature) -> list[KernelNodeSignature]:
-    return [node for _, node in graph.walk() if isinstance(node, KernelNodeSignature)]
-
-
-def _unknown(graph: GraphSignature) -> Counter[str]:
-    """Count what is not known of kernel nodes: it is never equal to anything, so a reader should see it."""
-    kernels = _kernels(graph)
-    unknown = Counter(
-        f"{attribute.name} {attribute.state}"
-        for node in kernels
-        for attribute in node.attributes
-        if attribute.value is None
-    )
-    unknown["function unknown"] = sum(not node.kern and not node.func for node in kernels)
-    return +unknown
-
-
-def _unknown_lines(graph: GraphSignature) -> Iterator[str]:
-    unknown = sorted(_unknown(graph).items())
-    kernels = len(_kernels(graph))
-    for what, count in unknown:
-        yield f"{what} on {'every kernel node' if count == kernels else f'{count} of {kernels} kernel nodes'}"
 
 
 def _as_object(dump: SignatureDump, views: list[_GraphView], *, attributes: bool) -> dict[str, Any]:
@@ -186,7 +157,10 @@ def _as_object(dump: SignatureDump, views: list[_GraphView], *, attributes: bool
                 "portable_digest": view.digest,
                 "nodes": len(view.entry.graph.nodes),
                 "edges": sum(map(len, view.entry.graph.dependencies)),
-                "unknown": dict(sorted(_unknown(view.entry.graph).items())),
+                "unknown": [
+                    {"state": state, "what": what, "kernel_nodes": count}
+                    for (state, what), count in sorted(unknown(kernels_of([view.entry.graph])).items())
+                ],
                 "blocks": [
                     {
                         "count": block.count,

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from sigcontract.cli.graph_summary import counted
 from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
 from sigcontract.cli.terminal import progress
 from sigcontract.errors import RecordError, SigcontractError
@@ -58,15 +59,17 @@ def _check(file: str) -> _Checked:
         document = decode(data)
     except SigcontractError as error:
         return _Checked(file, "", [error])
-    size = f" of {len(document.graphs)} graphs" if isinstance(document, SignatureDump) else ""
+    size = f" of {counted(len(document.graphs), 'graph')}" if isinstance(document, SignatureDump) else ""
     return _Checked(file, f"{type(document).__name__}{size}", [])
 
 
 def _lines(found: _Checked) -> list[str]:
     if not found.faults:
         return [f"{found.file}: valid {found.holds}"]
-    count = f"{len(found.faults)} fault{'s' if len(found.faults) > 1 else ''}"
-    return [f"{found.file}: {count}", *(f"  error[{fault.code}]: {fault}" for fault in found.faults)]
+    return [
+        f"{found.file}: {counted(len(found.faults), 'fault')}",
+        *(f"  error[{fault.code}]: {fault}" for fault in found.faults),
+    ]
 
 
 def _as_object(found: _Checked) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""``sigcontract groups``: which graphs could share one executable, and what keeps the others apart."""
+
+import argparse
+import sys
+
+from sigcontract.cli.diff import load_profile
+from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.compare.groups import MEMORY_SOURCE, group_dumps
+from sigcontract.compare.named_profile import named_profile
+from sigcontract.compare.policies import POLICIES
+from sigcontract.model.dump import SignatureDump
+from sigcontract.report.groups_text import render_groups
+from sigcontract.wire.codec import load
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract groups server.dump.json                             under every policy
+sigcontract groups server.dump.json --policy share              as a registry would share
+sigcontract groups rank0.dump.json rank1.dump.json --policy portable
+                                                                which are the same on two ranks
+"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the verb's parser."""
+    parser = add_verb(
+        subparsers,
+        "groups",
+        summary="show which graphs could share an executable, and what that saves",
+        example=_EXAMPLE,
+    )
+    parser.add_argument("dumps", metavar="DUMP", nargs="+", help="a dump; an executable is shared inside of one only")
+    parser.add_argument(
+        "--policy",
+        action="append",
+        default=[],
+        metavar="POLICY",
+        help=f"only this one of {', '.join(POLICIES)}; may be given several times",
+    )
+    parser.add_argument(
+        "--profile", metavar="ID|FILE", help="driver profile to judge by (default: the one that the dumps name)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Group and show."""
+    dumps = [load(path, expect=SignatureDump) for path in args.dumps]
+    profile = named_profile(*dumps) if args.profile is None else load_profile(args.profile)
+    found = group_dumps(dumps, args.policy or POLICIES, profile)
+    if args.format == "json":
+        write_json({"dumps": args.dumps, "memory_source": MEMORY_SOURCE, "policies": found})
+    else:
+        sys.stdout.write(render_groups(found, args.dumps))
+    return Exit.OK
