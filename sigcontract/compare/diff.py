@@ -5,10 +5,11 @@ from typing import Final, NamedTuple, TypeVar
 
 from sigcontract.compare.graph_changes import Change, GraphChanges, compare_graphs
 from sigcontract.compare.matching import GraphPair, match_graphs
+from sigcontract.compare.named_profile import named_profile
 from sigcontract.compare.policies import POLICIES
 from sigcontract.compare.predict import check_profile
 from sigcontract.compare.rules import RULES
-from sigcontract.errors import NotComparableError, UsageError
+from sigcontract.errors import UsageError
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, SignatureDump
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
 from sigcontract.model.nodes import KernelNodeSignature
@@ -96,7 +97,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     if policy not in POLICIES:
         raise UsageError(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}")
     if profile is None:
-        profile = _named_profile(old, new)
+        profile = named_profile(old, new)
     else:
         for dump in (old, new):
             check_profile(profile, dump.environment)
@@ -119,23 +120,6 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
         verdict=worst, profile=None if profile is None else profile.id, environment=environment, graphs=graphs
     )
     return Comparison(result, changes)
-
-
-def _named_profile(old: SignatureDump, new: SignatureDump) -> DriverProfile | None:
-    """Return the profile that both dumps were read under, where it is a shipped one and fits them."""
-    if old.profile is None or old.profile != new.profile:
-        return None
-    from sigcontract.driver.profile import PROFILES, shipped_profile  # noqa: PLC0415  loads the bindings' layouts
-
-    if old.profile not in PROFILES:
-        return None
-    profile = shipped_profile(old.profile)
-    try:
-        for dump in (old, new):
-            check_profile(profile, dump.environment)
-    except NotComparableError:
-        return None
-    return profile
 
 
 def _changes(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> GraphChanges | None:

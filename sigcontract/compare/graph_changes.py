@@ -22,7 +22,6 @@ __all__ = ["Change", "GraphChanges", "compare_graphs"]
 #: Graphs beyond this size are not walked once more to see whether moved nodes are an obstacle.
 _PREDICTED_NODES = 50_000
 _CODE_UNKNOWN = "function.code-unknown"
-_CODE = ".function.code_sha256"
 #: What the driver may take all the same, because it pairs nodes by order and not by likeness.
 _MOVES = frozenset({"node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
 
@@ -178,12 +177,13 @@ class _Comparison:
             Change(difference, subject, [], [difference.field], 1)
             for difference in self._comparer.differences(before, after)
         ]
-        function = self._comparer.unproven_function(before, after)
-        if function is not None and function not in self._proven:
-            # The function's numbers keep functions of one name apart until all are counted.
-            rule = RULES[_CODE_UNKNOWN]
-            difference = Difference(rule.id, _CODE, rule.verdict, rule.evidence, *function)
-            changes.append(Change(difference, subject, [], [_CODE], 1))
+        numbers, unproven = self._comparer.unproven_function(before, after)
+        if numbers not in self._proven:
+            for difference in unproven:
+                if difference.rule == _CODE_UNKNOWN:
+                    # The numbers keep functions of one name apart until all are counted.
+                    difference = difference._replace(old=numbers[0], new=numbers[1])  # noqa: PLW2901
+                changes.append(Change(difference, subject, [], [difference.field], 1))
         for at, old_body, new_body in body_pairs(before, after):
             for inner in self._changes(old_body, new_body):
                 paths = [at + path for path in inner.paths]
@@ -289,7 +289,7 @@ def _code_unknown_as_one(changes: list[Change]) -> list[Change]:
     functions = {(change.subject, *change.difference[-2:]): change for change in reversed(unknown)}
     first = unknown[0]
     one = Change(
-        first.difference._replace(field=_CODE, old=None, new=None),
+        first.difference._replace(old=None, new=None),
         first.subject if len(functions) == 1 else None,
         [],
         [change.paths[0] for change in reversed(functions.values())][: 1 + MAX_ALSO],

@@ -30,6 +30,8 @@ _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
 _FUNCTION = (".name", ".kern", ".func", ".function")
 #: States of an attribute that has no value.
 _STATES = ("unreadable", "unsupported")
+#: What cuFuncSetAttribute can change, so that equal machine code does not prove it equal.
+_SETTINGS = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
 _UNKNOWN, _KNOWN = "unknown", "known"
 
 
@@ -77,19 +79,23 @@ class NodeComparer:
             if not _says_nothing(difference)
         )
 
-    def unproven_function(self, old: NodeSignature, new: NodeSignature) -> tuple[int, int] | None:
-        """Return both function numbers where all that is known of two kernels' functions is equal, and the code is not.
+    def unproven_function(self, old: NodeSignature, new: NodeSignature) -> tuple[tuple[int, int], list[Difference]]:
+        """Return both function numbers of two kernels, and what keeps their functions from being known to be one.
 
-        None where something differs, or where equal code proves that nothing does.
+        Nothing does where a difference was found, or for other nodes. Equal machine code proves all but the settings
+        that are made at run time.
         """
         here = self.translated(new)
-        if not (isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature)):
-            return None
-        if not isinstance(here, KernelNodeSignature) or (_code(old) is not None and _code(here) is not None):
-            return None
+        if not (isinstance(old, KernelNodeSignature) and isinstance(here, KernelNodeSignature)):
+            return (0, 0), []
+        assert isinstance(new, KernelNodeSignature)  # noqa: S101  translation keeps the type
+        numbers = old.func or old.kern, new.func or new.kern
         if self._function(old, here, self._contradictions(old, new).get(".func")) is not None:
-            return None
-        return old.func or old.kern, new.func or new.kern
+            return numbers, []
+        if old.function is None or here.function is None or None in (_code(old), _code(here)):
+            return numbers, [_by_rule("function.code-unknown", ".function.code_sha256", None, None)]
+        unknown = [name for name in _SETTINGS if getattr(old.function, name) is None]
+        return numbers, [_by_rule("function.facts-unknown", f".function.{name}", None, None) for name in unknown]
 
     def _judge_into(self, found: dict[str, Difference], old: NodeSignature, new: NodeSignature) -> None:
         """Add what the rules of an update say of the pair, but for its function, which is compared otherwise."""

@@ -23,6 +23,8 @@ def by_badness(findings: Sequence[Finding]) -> list[Finding]:
 
 def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) -> str:
     """Return ``old → new``; names are demangled and cut so that their difference is seen."""
+    if old is None and new is None:
+        return "not known"
     if isinstance(old, str) and isinstance(new, str):
         old, new = differing(_told_apart(old), _told_apart(new), width)
     return f"{_value(old, width)} → {_value(new, width)}"
