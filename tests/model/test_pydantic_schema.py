@@ -1,0 +1,258 @@
+"""Records as fields of a downstream pydantic model."""
+
+import json
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from hypothesis import given, settings
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from sigcontract.errors import InvariantError
+from sigcontract.model import attributes, dims, dump, findings, function, graph, nodes, profile
+from sigcontract.model.attributes import ClusterDim, LaunchAttribute
+from sigcontract.model.dims import Dim3
+from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult, Verdict
+from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature
+from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
+from sigcontract.model.profile import DriverProfile
+from sigcontract.model.record import Record
+from tests.strategies import LAWS, records
+
+RECORDS = sorted(
+    {
+        value
+        for module in (attributes, dims, dump, findings, function, graph, nodes, profile)
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Record) and value is not Record
+    },
+    key=lambda cls: cls.__name__,
+)
+ANY_RECORD = pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: cls.__name__)
+
+
+class Downstream(BaseModel):
+    """A user's model."""
+
+    graph: GraphSignature
+    reference: KernelNodeSignature | None = None
+    prediction: UpdatePrediction | None = None
+
+
+def kernel(**changed: Any) -> KernelNodeSignature:
+    node = KernelNodeSignature(
+        name="k",
+        kern=0,
+        func=1,
+        context=2,
+        grid_dim=Dim3(x=1, y=1, z=1),
+        block_dim=Dim3(x=32, y=1, z=1),
+        dynamic_shared_mem_bytes=0,
+        attributes=(LaunchAttribute(id=2, state="value", origin="node", value=0),),
+        function=None,
+    )
+    return msgspec.structs.replace(node, **changed)
+
+
+def unordered(*found: Any) -> GraphSignature:
+    return GraphSignature(nodes=found, dependencies=((),) * len(found))
+
+
+def faults(value: Any) -> list[tuple[tuple[int | str, ...], str]]:
+    with pytest.raises(ValidationError) as caught:
+        Downstream.model_validate(value)
+    return [(fault["loc"], fault["msg"]) for fault in caught.value.errors()]
+
+
+@ANY_RECORD
+def test_a_record_goes_in_and_out_in_every_form(cls: type[Record]) -> None:
+    adapter: TypeAdapter[Record] = TypeAdapter(cls)
+
+    @settings(LAWS, max_examples=12)
+    @given(records(cls))
+    def law(record: Record) -> None:
+        assert adapter.validate_python(record) == record
+        assert type(adapter.validate_python(record)) is cls
+        data = msgspec.json.encode(record)
+        assert json.loads(adapter.dump_json(record)) == json.loads(data)
+        assert adapter.validate_json(data) == record
+        assert adapter.validate_python(json.loads(data)) == record
+        assert adapter.dump_python(record) == msgspec.to_builtins(record)
+
+    law()
+
+
+@ANY_RECORD
+@pytest.mark.parametrize("mode", ["validation", "serialization"])
+def test_the_json_schema_of_a_record_accepts_what_it_writes(cls: type[Record], mode: Any) -> None:
+    schema = TypeAdapter(cls).json_schema(mode=mode)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+
+    @settings(LAWS, max_examples=12)
+    @given(records(cls))
+    def law(record: Record) -> None:
+        validator.validate(json.loads(msgspec.json.encode(record)))
+
+    law()
+
+
+@ANY_RECORD
+def test_pydantic_refuses_what_msgspec_refuses(cls: type[Record]) -> None:
+    """Each field in turn holds values of other types; each is taken by both or by neither."""
+    adapter: TypeAdapter[Record] = TypeAdapter(cls)
+    others = [None, True, False, 0, 1, -1, 2**31, 2**32, 2**53, 1.0, "", "x", "0x" + "0" * 16, [], [1], {}, {"x": 1}]
+
+    @settings(LAWS, max_examples=12)
+    @given(records(cls))
+    def law(record: Record) -> None:
+        plain = msgspec.to_builtins(record)
+        for field in plain:
+            for other in others:
+                changed = plain | {field: other}
+                assert _accepted(adapter.validate_python, changed) == _accepted(_convert(cls), changed), (field, other)
+            without = {name: value for name, value in plain.items() if name != field}
+            assert not _accepted(adapter.validate_python, without)
+        assert not _accepted(adapter.validate_python, plain | {"another": 1})
+
+    law()
+
+
+def _convert(cls: type[Record]) -> Any:
+    def convert(value: Any) -> None:
+        msgspec.convert(value, cls).check()
+
+    return convert
+
+
+def _accepted(reader: Any, value: Any) -> bool:
+    try:
+        reader(value)
+    except (ValidationError, msgspec.ValidationError, InvariantError):
+        return False
+    return True
+
+
+def test_records_are_fields_of_a_model() -> None:
+    model = Downstream(graph=unordered(kernel(), EmptyNode()), reference=kernel())
+    assert model.graph.kernel_nodes == (kernel(),)
+    assert Downstream.model_validate_json(model.model_dump_json()) == model
+    assert Downstream.model_validate(model.model_dump()) == model
+    assert model.model_dump()["graph"] == msgspec.to_builtins(model.graph)
+
+
+def test_every_fault_is_an_error_at_its_location() -> None:
+    given_ = unordered(kernel(), OpaqueNode(type=99), ChildGraphNode(graph=unordered(EmptyNode())))
+    graph_ = json.loads(msgspec.json.encode(given_))
+    graph_["nodes"][0] |= {"name": 3, "grid_dim": {"x": True, "y": -1, "z": 2**32}}
+    graph_["nodes"][1]["colour"] = "red"
+    graph_["nodes"][2]["graph"]["nodes"][0] = {"node": "nope"}
+    del graph_["nodes"][0]["kern"]
+    graph_["dependencies"][1] = [{"node": 0, "from_port": 0, "to_port": 0, "type": 1.0}]
+    assert faults({"graph": graph_}) == [
+        (("graph", "nodes", 0, "<kernel>", "name"), "Input should be a valid string"),
+        (("graph", "nodes", 0, "<kernel>", "kern"), "Field required"),
+        (("graph", "nodes", 0, "<kernel>", "grid_dim", "x"), "Input should be a valid integer"),
+        (("graph", "nodes", 0, "<kernel>", "grid_dim", "y"), "Input should be greater than or equal to 0"),
+        (("graph", "nodes", 0, "<kernel>", "grid_dim", "z"), "Input should be less than or equal to 4294967295"),
+        (("graph", "nodes", 1, "<opaque>", "colour"), "Extra inputs are not permitted"),
+        (
+            ("graph", "nodes", 2, "<graph>", "graph", "nodes", 0),
+            (
+                "Input should be one of: kernel, memcpy, memset, host, graph, empty, wait_event, event_record, "
+                "ext_semas_signal, ext_semas_wait, mem_alloc, mem_free, batch_mem_op, conditional, opaque"
+            ),
+        ),
+        (("graph", "dependencies", 1, 0, "type"), "Input should be a valid integer"),
+    ]
+
+
+def test_an_instance_is_checked_again() -> None:
+    """Constructors do not look, so an instance is no proof."""
+    assert faults({"graph": unordered(kernel(grid_dim=Dim3(x=-1, y=1, z=1)))}) == [
+        (("graph", "nodes", 0, "<kernel>", "grid_dim", "x"), "Input should be greater than or equal to 0")
+    ]
+    assert faults({"graph": Dim3(x=1, y=1, z=1)})[0][0] == ("graph",)
+    assert faults({"graph": unordered(Dim3(x=1, y=1, z=1))})[0][0] == ("graph", "nodes", 0)
+
+
+def test_what_does_not_fit_together_is_an_error() -> None:
+    loop = [{"node": 0, "from_port": 0, "to_port": 0, "type": 0}]
+    graph_ = msgspec.to_builtins(unordered(kernel())) | {"dependencies": [loop]}
+    cycle = "nodes depend on each other in a cycle (0 -> 0); a CUDA graph has none (at $.dependencies)"
+    assert faults({"graph": graph_}) == [(("graph",), cycle)]
+    twice = kernel(attributes=(LaunchAttribute(id=2, state="value", origin="node", value=0),) * 2)
+    order = "attribute 2 follows 2; list each id once, ascending (at $.attributes[1].id)"
+    assert faults({"graph": unordered(twice)}) == [(("graph", "nodes", 0, "<kernel>"), order)]
+
+
+def test_an_error_of_an_invariant_carries_its_code_and_path() -> None:
+    attribute = {
+        "id": 4,
+        "state": "unreadable",
+        "origin": "node",
+        "value": {"type": "cluster_dim", "x": 1, "y": 1, "z": 1},
+    }
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(LaunchAttribute).validate_python(attribute)
+    (fault,) = caught.value.errors()
+    assert fault["type"] == "invariant"
+    assert (fault["ctx"]["code"], fault["ctx"]["path"]) == ("invariant", "$.value")
+
+
+def test_enumerations_are_taken_as_members_and_as_values() -> None:
+    prediction = UpdatePrediction(
+        verdict=Verdict.STALE, result=UpdateResult.SUCCESS, node=None, from_node=None, findings=()
+    )
+    model = Downstream(graph=unordered(), prediction=prediction)
+    again = Downstream.model_validate_json(model.model_dump_json())
+    assert again.prediction is not None
+    assert again.prediction.verdict is Verdict.STALE
+    assert again.prediction.result is UpdateResult.SUCCESS
+    plain = msgspec.to_builtins(prediction)
+    assert faults({"graph": unordered(), "prediction": plain | {"result": True}})[0][0] == ("prediction", "result")
+    assert faults({"graph": unordered(), "prediction": plain | {"verdict": "fine"}})[0][0] == ("prediction", "verdict")
+
+
+def test_the_json_schema_of_a_model_holds_each_record_once_with_its_sentences() -> None:
+    schema = Downstream.model_json_schema()
+    definition = schema["$defs"]["Dependency"]
+    assert definition["description"] == Dependency.__doc__
+    assert definition["properties"]["node"]["description"] == "Index in nodes of the node depended on."
+    assert definition["properties"]["node"]["maximum"] == 2**32 - 1
+    assert definition["additionalProperties"] is False
+    assert schema["$defs"]["ChildGraphNode"]["properties"]["graph"]["$ref"] == "#/$defs/GraphSignature"
+    assert schema["$defs"]["RawValue"]["properties"]["hex"]["pattern"] == r"^[0-9a-f]{128}(?![\s\S])"
+    names = [cls.__name__ for cls in RECORDS if cls.__name__ in schema["$defs"]]
+    assert len(names) > 30
+
+
+def test_a_pattern_ends_at_the_end() -> None:
+    """Python's ``$`` lets a line feed through; these patterns do not."""
+    adapter = TypeAdapter(attributes.RawValue)
+    assert _accepted(adapter.validate_python, {"type": "raw", "hex": "0" * 128})
+    assert not _accepted(adapter.validate_python, {"type": "raw", "hex": "0" * 128 + "\n"})
+
+
+def test_long_text_is_refused_by_both() -> None:
+    finding: dict[str, Any] = {
+        "rule": "x" * 65537,
+        "path": "",
+        "verdict": "stale",
+        "evidence": "measured",
+        "old": None,
+        "new": None,
+    }
+    finding |= {"subject": None, "count": 1, "also": []}
+    assert not _accepted(TypeAdapter(Finding).validate_python, finding)
+    assert not _accepted(_convert(Finding), finding)
+
+
+def test_two_models_share_no_state() -> None:
+    class Other(BaseModel):
+        profile: DriverProfile
+        cluster: ClusterDim
+
+    assert "DriverProfile" in Other.model_json_schema()["$defs"]
+    assert "DriverProfile" not in Downstream.model_json_schema()["$defs"]
