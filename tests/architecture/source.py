@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-__all__ = ["PACKAGE", "ROOT", "imports", "module_name", "modules", "parsed", "tests", "text_files"]
+__all__ = [
+    "PACKAGE",
+    "ROOT",
+    "files_of_tests",
+    "imports",
+    "is_script",
+    "module_name",
+    "modules",
+    "parsed",
+    "text_files",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "sigcontract"
@@ -19,7 +29,7 @@ def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def tests() -> list[Path]:
+def files_of_tests() -> list[Path]:
     """List every Python file under tests."""
     return sorted((ROOT / "tests").rglob("*.py"))
 
@@ -43,6 +53,11 @@ def _walk(folder: Path) -> Iterator[Path]:
 def parsed(path: Path) -> ast.Module:
     """Return the syntax tree of a file."""
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def is_script(path: Path) -> bool:
+    """Say whether a file lies in a folder that is no package: it is run, never imported by name."""
+    return not path.with_name("__init__.py").exists()
 
 
 def module_name(path: Path) -> str:

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import module_name, modules, parsed
+from tests.architecture.source import is_script, module_name, modules, parsed
 
 BROAD = {"Exception", "BaseException"}
 NAMES_THAT_SAY_NOTHING = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base"}
+#: Others' code calls these, C or a recorded program, and nothing of ours may reach it.
+BOUNDARIES = {"sigcontract.driver.observe", "sigcontract.driver.record_site.sitecustomize"}
 MOST_LINES = 500
+#: One table each, which is read by looking up.
+TABLES = {"sigcontract.compare.rules"}
 
 
 def names_in(expression: ast.expr | None) -> set[str]:
@@ -19,11 +23,17 @@ def names_in(expression: ast.expr | None) -> set[str]:
     return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
+def raises_again(handler: ast.ExceptHandler) -> bool:
+    """Say whether a handler only puts things in order and lets the exception go on."""
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
 def broad_catches(tree: ast.Module) -> list[int]:
     """Lines that catch or suppress everything."""
     lines = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ExceptHandler) and names_in(node.type) & BROAD:
+        if isinstance(node, ast.ExceptHandler) and names_in(node.type) & BROAD and not raises_again(node):
             lines.append(node.lineno)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
             lines.extend(node.lineno for argument in node.args if names_in(argument) & BROAD)
@@ -37,6 +47,7 @@ def broad_catches(tree: ast.Module) -> list[int]:
         ("try: pass\nexcept (OSError, Exception): pass", [2]),
         ("with contextlib.suppress(BaseException): pass", [1]),
         ("try: pass\nexcept (OSError, ValueError): pass", []),
+        ("try: pass\nexcept BaseException: print(); raise", []),
     ],
 )
 def test_the_check_for_broad_catches_finds_them(code: str, lines: list[int]) -> None:
@@ -44,8 +55,8 @@ def test_the_check_for_broad_catches_finds_them(code: str, lines: list[int]) -> 
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)
-def test_nothing_catches_everything(path: Path) -> None:
-    assert broad_catches(parsed(path)) == []
+def test_nothing_catches_everything_but_where_others_call(path: Path) -> None:
+    assert bool(broad_catches(parsed(path))) == (module_name(path) in BOUNDARIES)
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)
@@ -55,14 +66,16 @@ def test_module_names_say_what_is_inside(path: Path) -> None:
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)
 def test_modules_stay_small_enough_to_read(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES or module_name(path) in TABLES
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)
 def test_every_module_says_what_is_public(path: Path) -> None:
     tree = parsed(path)
     assert ast.get_docstring(tree)
-    if any(isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign) for node in tree.body):
+    if not is_script(path) and any(
+        isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign) for node in tree.body
+    ):
         assigned = {
             target.id
             for node in tree.body

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import ROOT, imports, module_name, modules, parsed, tests
+from tests.architecture.source import PACKAGE, ROOT, files_of_tests, imports, is_script, module_name, modules, parsed
 
 #: Calls that fail a test when what they state does not hold.
 STATEMENTS = {"raises", "warns", "fail"}
@@ -32,7 +32,7 @@ def asserting_functions() -> frozenset[str]:
     """Names of functions under tests that assert, themselves or through another such function."""
     functions = {
         node.name: node
-        for path in tests()
+        for path in files_of_tests()
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
@@ -49,7 +49,7 @@ def asserting_functions() -> frozenset[str]:
         asserting |= more
 
 
-@pytest.mark.parametrize("path", [path for path in tests() if path.name.startswith("test_")], ids=shown)
+@pytest.mark.parametrize("path", [path for path in files_of_tests() if path.name.startswith("test_")], ids=shown)
 def test_every_test_asserts_something(path: Path) -> None:
     idle = [
         f"line {node.lineno}: {node.name}"
@@ -62,12 +62,23 @@ def test_every_test_asserts_something(path: Path) -> None:
     assert idle == []
 
 
+def _folder(module: Path) -> Path:
+    """Return where the tests of a module's room lie."""
+    return (ROOT / "tests" / module.relative_to(PACKAGE)).parent
+
+
 @cache
 def reached_by_tests() -> frozenset[str]:
-    """Return modules that tests import, and what these import of their own rooms: a room is tested through its door."""
+    """Return modules that tests import or are named for, and what these import of their own rooms.
+
+    A room is tested through its doors: what is behind one is reached through it.
+    """
     here = Path(__file__).parent
     names = {module_name(path): path for path in modules()}
-    reached = {name for path in tests() if path.parent != here for name, _ in imports(parsed(path)) if name in names}
+    reached = {
+        name for path in files_of_tests() if path.parent != here for name, _ in imports(parsed(path)) if name in names
+    }
+    reached |= {name for name in names if list(_folder(names[name]).glob(f"test_{names[name].stem}*.py"))}
     waiting = list(reached)
     while waiting:
         name = waiting.pop()
@@ -78,6 +89,8 @@ def reached_by_tests() -> frozenset[str]:
     return frozenset(reached)
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if not path.name.startswith("__")], ids=module_name)
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if not path.name.startswith("__") and not is_script(path)], ids=module_name
+)
 def test_a_test_reaches_every_module(path: Path) -> None:
     assert module_name(path) in reached_by_tests()
