@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sigcontract.cli.graph_summary import summary_lines, usual_attributes
 from sigcontract.cli.main import main
 from sigcontract.cli.node_rows import FunctionNumbers, attribute_text, rows
 from sigcontract.cli.node_table import table_lines
@@ -26,7 +27,7 @@ torch 2.11.0, triton 3.6.0
 driver profile: nvidia-h200-cuda-13.0
 
 decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:347e7de7d7b4
-  preferred_cluster_dimension unreadable on every kernel node
+  unreadable on every kernel node: preferred_cluster_dimension
   node  type     grid    block  shared  kernel
      0  memcpy                          host -> device, 64 B
   24 times these 3 nodes, up to node 72:
@@ -35,11 +36,10 @@ decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:347e7de7d7b4
      3  kernel  1x1x1  128x1x1       0  silu #1
 
 decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:347e7de7d7b4
-  preferred_cluster_dimension unreadable on every kernel node
   as decode/bs=1, handles and addresses aside
 
 mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges, sha256:55d116ffb052
-  preferred_cluster_dimension unreadable on 2 of 3 kernel nodes
+  unreadable on 2 of 3 kernel nodes: preferred_cluster_dimension
   node  type     grid    block  shared  kernel
      0  kernel  1x1x1  128x1x1       0  scale #1
      1  kernel  4x1x1  128x1x1       0  scale #2  [cluster_dimension=2x1x1 (launch), after -1 programmatic]
@@ -132,7 +132,7 @@ def test_the_json_form_says_the_same_with_names_as_recorded(dump: str, capsys: p
     row = graph["blocks"][1]["rows"][0]
     assert (row["path"], row["name"]) == ("nodes[1]", "_Z4gemmIfLi4EEvPKT_PS0_")
     assert row["attributes"][1]["state"] == "unreadable"
-    assert graph["unknown"] == {"preferred_cluster_dimension unreadable": 72}
+    assert graph["unknown"] == [{"state": "unreadable", "what": "preferred_cluster_dimension", "kernel_nodes": 72}]
 
 
 def test_a_graph_is_bold_on_a_terminal(
@@ -157,7 +157,7 @@ def test_functions_without_a_handle_are_called_unknown(tmp_path: Path, capsys: p
     entry = LabeledGraph(label="g", graph=graph)
     save(SignatureDump(environment=DUMP.environment, profile=None, complete=True, graphs=(entry,), extensions={}), path)
     assert main(["show", str(path)]) == 0
-    assert "  function unknown on 1 of 2 kernel nodes\n" in capsys.readouterr().out
+    assert "  unknown on 1 of 2 kernel nodes: function\n" in capsys.readouterr().out
 
 
 def test_a_label_with_control_characters_cannot_move_the_cursor(
@@ -192,6 +192,22 @@ def test_a_long_name_is_cut_to_the_width_of_the_terminal(monkeypatch: pytest.Mon
     lines = table(chain(kernel("k" * 200, 1)))
     assert max(map(len, lines)) == 80 - 2
     assert lines[1].endswith("k…")
+
+
+def test_what_all_kernel_nodes_have_is_said_once_and_left_out_of_their_rows() -> None:
+    priority = LaunchAttribute(id=8, state="value", origin="node", value=-1)
+    carveout = LaunchAttribute(id=14, state="value", origin="node", value=50)
+    kernels = [kernel("a", 1, 1, priority), kernel("b", 2, 1, priority, carveout)]
+    assert list(summary_lines(kernels)) == ["on every kernel node: priority=-1"]
+    graph = chain(*kernels)
+    shown = list(rows(graph, FunctionNumbers([graph])))
+    lines = list(table_lines(shown, [Block(0, 2, 1)], usual=usual_attributes(kernels)))
+    assert [line.split(maxsplit=5)[5] for line in lines[1:]] == ["a", "b  [preferred_shared_memory_carveout=50]"]
+
+
+def test_one_kernel_node_alone_keeps_its_attributes_in_its_row() -> None:
+    priority = LaunchAttribute(id=8, state="value", origin="node", value=-1)
+    assert table(chain(kernel("a", 1, 1, priority)))[1].endswith("a  [priority=-1]")
 
 
 def test_one_function_of_a_name_bears_no_number() -> None:
