@@ -14,13 +14,9 @@ from statistics import median
 from time import perf_counter_ns
 from typing import Any
 
-import msgspec
-
-from sigcontract.model.attributes import AttributeValue, ClusterDim, LaunchAttribute
-from sigcontract.model.dims import Dim3
-from sigcontract.model.graph import Dependency, GraphSignature
-from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model.graph import GraphSignature
 from sigcontract.registry import SignatureRegistry
+from tests.compare.build import H200, graph, kernel
 
 NODES = 400
 SIGNATURES = 10_000
@@ -29,42 +25,22 @@ ROUNDS = 40
 CALLS = 100
 
 
-def signature(number: int, nodes: tuple[KernelNodeSignature, ...]) -> GraphSignature:
-    """Return a chain of the nodes whose first one has a grid of its own, so that no two are equal."""
-    first = msgspec.structs.replace(nodes[0], grid_dim=Dim3(x=number + 1, y=1, z=1))
-    return GraphSignature(nodes=(first, *nodes[1:]), dependencies=_chain(len(nodes)))
-
-
-def _chain(length: int) -> tuple[tuple[Dependency, ...], ...]:
-    edges = ((Dependency(node=index, from_port=0, to_port=0, type=0),) for index in range(length - 1))
-    return ((), *edges)
-
-
-def _kernel(number: int) -> KernelNodeSignature:
-    values: dict[int, AttributeValue] = {2: 0, 4: ClusterDim(x=0, y=0, z=0), 8: 0}
-    return KernelNodeSignature(
-        name=f"kernel_{number % 17}",
-        kern=0,
-        func=0x1000 + number % 17,
-        context=0x10,
-        grid_dim=Dim3(x=1 + number, y=1, z=1),
-        block_dim=Dim3(x=128, y=1, z=1),
-        dynamic_shared_mem_bytes=0,
-        attributes=tuple(
-            LaunchAttribute(id=identity, state="value", origin="node", value=value)
-            for identity, value in values.items()
-        ),
-        function=None,
-    )
-
-
 def measure_signatures() -> dict[str, float]:
-    """Register 10,000 signatures of 400 nodes, no two equal; compare the first thousand with the last."""
-    nodes = tuple(_kernel(number) for number in range(NODES))
-    registry = SignatureRegistry()
+    """Register 10,000 signatures of 400 nodes, no two equal; compare the first thousand with the last.
+
+    Each is 16 layers of 25 records, as readers and decoders share the records of equal nodes, but for one node of
+    its own.
+    """
+    layer = [kernel(name=f"kernel_{number}", func=0xF0 + number) for number in range(25)]
+    nodes = tuple(layer * (NODES // len(layer)))
+    dependencies = graph(*nodes).dependencies
+    registry = SignatureRegistry(profile=H200)
     windows = []
     for start in range(0, SIGNATURES, WINDOW):
-        batch = [signature(number, nodes) for number in range(start, start + WINDOW)]
+        batch = [
+            GraphSignature(nodes=(kernel(grid=number + 1), *nodes[1:]), dependencies=dependencies)
+            for number in range(start, start + WINDOW)
+        ]
         begin = perf_counter_ns()
         for one in batch:
             registry.register(one)
@@ -86,13 +62,13 @@ def measure_device() -> dict[str, float]:
 
     rig = Rig()
 
-    def graph(value: int, length: int) -> Any:
+    def chain(value: int, length: int) -> Any:
         kernels = tuple(Kernel(slot=place % 64, value=value) for place in range(length))
         edges = tuple((Edge(node=place - 1),) if place else () for place in range(length))
         return build(rig, GraphSpec(nodes=kernels, dependencies=edges))
 
-    small = [graph(value, 1) for value in range(2)]
-    large = [graph(value, NODES) for value in range(4)]
+    small = [chain(value, 1) for value in range(2)]
+    large = [chain(value, NODES) for value in range(4)]
     stream = int(rig.stream)
     results = {
         **_launches(int(small[0].handle), stream),

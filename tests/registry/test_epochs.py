@@ -5,35 +5,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import GraphSignature
 from sigcontract.registry.epochs import HandleEpochs, Reuse
 from sigcontract.registry.events import Event, HandleReused
+from tests.compare.build import FACTS, graph, kernel
 from tests.registry.rig import Rig, closed
-from tests.registry.test_groups import chain, kernel
-
-FACTS = FunctionFacts(
-    parameters=(),
-    max_threads_per_block=1024,
-    static_shared_mem_bytes=0,
-    const_mem_bytes=0,
-    local_mem_bytes=0,
-    registers=32,
-    ptx_version=80,
-    binary_version=90,
-    cache_mode_ca=0,
-    max_dynamic_shared_mem_bytes=0,
-    preferred_shared_mem_carveout=-1,
-    cluster_size_must_be_set=0,
-    required_cluster_dim=None,
-    non_portable_cluster_size_allowed=0,
-    cluster_scheduling_policy_preference=0,
-    code_sha256=None,
-)
 
 
 def _graph(name: str = "step", **facts: Any) -> GraphSignature:
-    return chain(kernel(name=name, function=msgspec.structs.replace(FACTS, **facts)))
+    return graph(
+        kernel(name=name, func=0x40, function=msgspec.structs.replace(FACTS, **{"code_sha256": None, **facts}))
+    )
 
 
 def test_a_handle_with_the_same_name_and_facts_is_the_same_function() -> None:
@@ -63,7 +45,7 @@ def test_a_fact_learned_later_is_no_other_function_and_is_remembered() -> None:
     epochs = HandleEpochs()
     epochs.observe(_graph().nodes)
     assert epochs.observe(_graph(code_sha256="a" * 64).nodes) == ((), [])
-    assert epochs.observe(chain(kernel()).nodes) == ((), [])
+    assert epochs.observe(graph(kernel(name="step", func=0x40, function=None)).nodes) == ((), [])
     assert epochs.observe(_graph(code_sha256="b" * 64).nodes)[1] == [Reuse(0x40, "step", "step")]
 
 

@@ -2,77 +2,36 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sigcontract.compare import policies
 from sigcontract.errors import RecordError, UsageError
-from sigcontract.model.attributes import (
-    AccessPolicyWindow,
-    AttributeValue,
-    ClusterDim,
-    DeviceUpdatableNode,
-    LaunchAttribute,
-    MemSyncDomainMap,
-)
-from sigcontract.model.dims import Dim3
-from sigcontract.model.graph import Dependency, GraphSignature, NodeSignature
+from sigcontract.model.attributes import AttributeId, ClusterDim
+from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.registry import SignatureRegistry, groups
+from tests.compare.build import H200, edge, graph, kernel, value
 
-#: Every attribute that a kernel node can have, as a plain launch has it, and known.
-PLAIN: dict[int, AttributeValue] = {
-    1: AccessPolicyWindow(base_address=0, size_bytes=0, hit_ratio_bits=0, hit_property=0, miss_property=0),
-    2: 0,
-    4: ClusterDim(x=0, y=0, z=0),
-    5: 1,
-    8: 0,
-    9: MemSyncDomainMap(default=0, remote=1),
-    10: 0,
-    11: ClusterDim(x=0, y=0, z=0),
-    13: DeviceUpdatableNode(device_updatable=0, device_node=0),
-    14: 0,
-    16: 0,
-    17: 0,
-    18: 0,
-}
+#: What the measured driver gives for a plain launch, and the rest known too: no profile is needed to compare these.
+KNOWN = (
+    value(AttributeId.PREFERRED_CLUSTER_DIMENSION, ClusterDim(x=0, y=0, z=0)),
+    value(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING, 0),
+    value(AttributeId.PORTABLE_CLUSTER_SIZE_MODE, 0),
+    value(AttributeId.SHARED_MEMORY_MODE, 0),
+)
 
 
-def kernel(**changes: Any) -> KernelNodeSignature:
-    """Return a kernel node, with fields changed."""
-    node = KernelNodeSignature(
-        name="step",
-        kern=0,
-        func=0x40,
-        context=0x10,
-        grid_dim=Dim3(x=8, y=1, z=1),
-        block_dim=Dim3(x=32, y=1, z=1),
-        dynamic_shared_mem_bytes=0,
-        attributes=tuple(
-            LaunchAttribute(id=attribute_id, state="value", origin="node", value=value)
-            for attribute_id, value in PLAIN.items()
-        ),
-        function=None,
-    )
-    return msgspec.structs.replace(node, **changes)
-
-
-def chain(*nodes: NodeSignature) -> GraphSignature:
-    """Return a graph in which each node depends on the one before it."""
-    edges = ((Dependency(node=index, from_port=0, to_port=0, type=0),) for index in range(len(nodes) - 1))
-    return GraphSignature(nodes=nodes, dependencies=((), *edges) if nodes else ())
-
-
-def grid(width: int) -> Dim3:
-    return Dim3(x=width, y=1, z=1)
+def known(**fields: Any) -> KernelNodeSignature:
+    """Return a kernel node of which everything is known."""
+    return kernel(*KNOWN, **fields)
 
 
 def test_equal_graphs_fall_into_one_group_and_the_same_object_comes_back() -> None:
     registry = SignatureRegistry()
-    first = registry.register(chain(kernel()), "a")
-    second = registry.register(chain(kernel()), "b")
+    first = registry.register(graph(known()), "a")
+    second = registry.register(graph(known()), "b")
     assert first is second
     assert [member.label for member in first] == ["a", "b"]
     assert first.representative.label == "a"
@@ -82,7 +41,7 @@ def test_equal_graphs_fall_into_one_group_and_the_same_object_comes_back() -> No
 def test_a_namesake_with_another_handle_is_another_group_and_the_reason_names_the_node() -> None:
     """The repair of the origin: name, dims, shared memory and readable attributes are no identity."""
     registry = SignatureRegistry()
-    first, second = registry.register(chain(kernel())), registry.register(chain(kernel(func=0x80)))
+    first, second = registry.register(graph(known())), registry.register(graph(known(func=0x80)))
     assert first is not second
     (reason,) = registry.why_not(first, second)
     assert reason.path.startswith("nodes[0]")
@@ -91,7 +50,7 @@ def test_a_namesake_with_another_handle_is_another_group_and_the_reason_names_th
 def test_groups_keep_the_order_of_first_arrival() -> None:
     registry = SignatureRegistry()
     for width in (3, 1, 2, 1, 3):
-        registry.register(chain(kernel(grid_dim=grid(width))))
+        registry.register(graph(known(grid=width)))
     assert [group.representative.graph.nodes[0].grid_dim.x for group in registry.groups] == [3, 1, 2]  # type: ignore[union-attr]  # kernels only
     assert [group.index for group in registry.groups] == [0, 1, 2]
     assert [len(group) for group in registry.groups] == [2, 2, 1]
@@ -100,40 +59,42 @@ def test_groups_keep_the_order_of_first_arrival() -> None:
 
 def test_a_graph_without_a_label_is_called_by_its_number() -> None:
     registry = SignatureRegistry()
-    registry.register(chain(kernel()))
-    assert registry.register(chain(EmptyNode())).representative.label == "#1"
+    registry.register(graph(known()))
+    assert registry.register(graph(EmptyNode())).representative.label == "#1"
 
 
 def test_a_graph_with_an_opaque_node_is_its_own_group_each_time_with_the_reason() -> None:
     registry = SignatureRegistry()
-    opaque = chain(OpaqueNode(type=99))
-    found = [registry.register(opaque), registry.register(opaque), registry.register(chain(OpaqueNode(type=99)))]
+    opaque = graph(OpaqueNode(type=99))
+    found = [registry.register(opaque), registry.register(opaque), registry.register(graph(OpaqueNode(type=99)))]
     assert [group.index for group in found] == [0, 1, 2]
     assert all(group.alone for group in found)
     assert registry.stats().singletons == 3
 
 
 def test_an_attribute_that_nobody_can_read_keeps_a_graph_alone_under_share() -> None:
-    unreadable = (LaunchAttribute(id=11, state="unreadable", origin="node", value=None),)
+    """Kernels as the measured driver gives them: the preferred cluster cannot be read. There it has no effect."""
     registry = SignatureRegistry("share")
-    first = registry.register(chain(kernel(attributes=unreadable)))
-    assert first.alone
-    assert registry.register(chain(kernel(attributes=unreadable))) is not first
+    first = registry.register(graph(kernel()))
+    assert "nodes[0].attributes[preferred_cluster_dimension]" in {finding.path for finding in first.alone}
+    assert registry.register(graph(kernel())) is not first
+    measured = SignatureRegistry("share", H200)
+    assert measured.register(graph(kernel())) is measured.register(graph(kernel()))
 
 
 def test_counts_are_of_graphs_groups_singletons_and_the_largest_group() -> None:
     registry = SignatureRegistry()
     assert registry.stats() == groups.GroupStats(graphs=0, groups=0, singletons=0, largest=0)
     for width in (1, 1, 1, 2):
-        registry.register(chain(kernel(grid_dim=grid(width))))
+        registry.register(graph(known(grid=width)))
     assert registry.stats() == groups.GroupStats(graphs=4, groups=2, singletons=1, largest=3)
 
 
 def test_the_report_names_singletons_and_what_they_missed_by() -> None:
     registry = SignatureRegistry()
-    registry.register(chain(kernel(), EmptyNode()), "pair")
-    registry.register(chain(kernel(), EmptyNode()), "pair again")
-    registry.register(chain(kernel(grid_dim=grid(9)), EmptyNode()), "wider")
+    registry.register(graph(known(), EmptyNode()), "pair")
+    registry.register(graph(known(), EmptyNode()), "pair again")
+    registry.register(graph(known(grid=9), EmptyNode()), "wider")
     report = registry.report()
     assert [(group.label, group.size, group.nodes) for group in report.groups] == [("pair", 2, 2), ("wider", 1, 2)]
     assert report.singletons == (1,)
@@ -144,16 +105,16 @@ def test_the_report_names_singletons_and_what_they_missed_by() -> None:
 
 def test_the_nearest_miss_is_the_group_with_the_fewest_differences() -> None:
     registry = SignatureRegistry()
-    registry.register(chain(kernel(grid_dim=grid(1)), kernel(grid_dim=grid(2))), "two away")
-    registry.register(chain(kernel(grid_dim=grid(5)), kernel(grid_dim=grid(9))), "one away")
-    registry.register(chain(kernel(grid_dim=grid(5)), kernel(grid_dim=grid(6))), "subject")
+    registry.register(graph(known(grid=1), known(grid=2)), "two away")
+    registry.register(graph(known(grid=5), known(grid=9)), "one away")
+    registry.register(graph(known(grid=5), known(grid=6)), "subject")
     assert registry.report().nearest[-1].other == 1
 
 
 def test_a_graph_like_no_other_is_compared_with_the_next_in_length() -> None:
     registry = SignatureRegistry()
     for length in (1, 4, 5):
-        registry.register(chain(*(kernel() for _ in range(length))))
+        registry.register(graph(*(known() for _ in range(length))))
     (_, _, last) = registry.report().nearest
     assert last.other == 1
 
@@ -173,7 +134,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_search_for_misses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = SignatureRegistry()
     for width in range(200):
-        registry.register(chain(kernel(grid_dim=grid(width + 1))))
+        registry.register(graph(known(grid=width + 1)))
     asked = _counted(monkeypatch)
     report = registry.report(nearest=5)
     assert len(report.nearest) == 5
@@ -188,34 +149,36 @@ def test_a_registration_asks_for_as_many_comparisons_with_many_groups_as_with_fe
     costs = []
     for width in range(300):
         before = len(asked)
-        registry.register(chain(kernel(grid_dim=grid(width + 1))))
+        registry.register(graph(known(grid=width + 1)))
         costs.append(len(asked) - before)
     assert len(set(costs)) == 1
 
 
 @pytest.mark.parametrize(
-    ("graph", "path"),
+    ("invalid", "path"),
     [
-        (chain(kernel(func=-1)), "$.nodes[0].func"),
-        (chain(kernel(), kernel(dynamic_shared_mem_bytes="1")), "$.nodes[1].dynamic_shared_mem_bytes"),
+        (graph(known(func=-1)), "$.nodes[0].func"),
+        (graph(known(), known(shared="1")), "$.nodes[1].dynamic_shared_mem_bytes"),
         (
             GraphSignature(
                 nodes=(EmptyNode(), EmptyNode()),
-                dependencies=((), (Dependency(node=0, from_port=256, to_port=0, type=0),)),
+                dependencies=((), (edge(0, 256),)),
             ),
             "$.dependencies[1][0].from_port",
         ),
     ],
 )
-def test_an_invalid_record_is_refused_with_its_path_and_the_registry_goes_on(graph: GraphSignature, path: str) -> None:
+def test_an_invalid_record_is_refused_with_its_path_and_the_registry_goes_on(
+    invalid: GraphSignature, path: str
+) -> None:
     registry = SignatureRegistry()
-    registry.register(chain(kernel(), EmptyNode()))
+    registry.register(graph(known(), EmptyNode()))
     for _ in range(2):
         with pytest.raises(RecordError) as caught:
-            registry.register(graph)
+            registry.register(invalid)
         assert caught.value.path == path
     assert registry.stats().graphs == 1
-    assert registry.register(chain(kernel(), EmptyNode())).index == 0
+    assert registry.register(graph(known(), EmptyNode())).index == 0
 
 
 def test_what_is_no_signature_is_refused() -> None:
@@ -234,7 +197,7 @@ def test_an_unknown_policy_is_refused_and_the_known_ones_are_named() -> None:
 @settings(derandomize=True, max_examples=60, deadline=None)
 def test_two_graphs_are_in_one_group_exactly_where_they_are_equal(shapes: list[tuple[int, int]]) -> None:
     registry = SignatureRegistry()
-    graphs = [chain(*(kernel(grid_dim=grid(width)) for _ in range(length))) for width, length in shapes]
+    graphs = [graph(*(known(grid=width) for _ in range(length))) for width, length in shapes]
     found = [registry.register(graph) for graph in graphs]
     for i, a in enumerate(graphs):
         for j, b in enumerate(graphs):
