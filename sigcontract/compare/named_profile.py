@@ -9,7 +9,7 @@ __all__ = ["named_profile"]
 
 
 def named_profile(*dumps: SignatureDump) -> DriverProfile | None:
-    """Return the profile that all dumps name. None where they name several, or one that is not shipped or not theirs."""
+    """Return the profile that all dumps name. None: they name several, or one not shipped or not theirs."""
     names = {dump.profile for dump in dumps}
     name = names.pop() if len(names) == 1 else None
     if name is None:

@@ -4,21 +4,22 @@ Which fields differ is read from the records themselves, so that a field added t
 what a difference means is asked of `NodeJudge`, and where that has no answer, of the rules' table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from msgspec.structs import replace
 
 from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.effects import ABSENT, Difference
+from sigcontract.compare.effects import ABSENT, Difference, attribute_path
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import NodeRefusal, subject_of
 from sigcontract.compare.policies import is_durable
 from sigcontract.compare.rules import RULES
 from sigcontract.compare.sequences import Correspondence, identities, renumbered
+from sigcontract.model.attributes import AttributeId
 from sigcontract.model.findings import Verdict
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import NodeSignature
-from sigcontract.model.nodes import BatchMemOpNode, KernelNodeSignature
+from sigcontract.model.nodes import BatchMemOpNode, KernelNodeSignature, PointerFacts
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import MAX_EXACT_INT
 
@@ -26,12 +27,13 @@ __all__ = ["NodeComparer"]
 
 #: Function numbers that stand for two functions, when it is asked what a change of function means.
 _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
-#: Which function a node runs is compared as one thing.
-_FUNCTION = (".name", ".kern", ".func", ".function")
+#: Compared otherwise: which function a node runs as one thing, the graphs inside of it node by node.
+_APART = (".name", ".kern", ".func", ".function", ".bodies[")
 #: States of an attribute that has no value.
 _STATES = ("unreadable", "unsupported")
 #: What cuFuncSetAttribute can change, so that equal machine code does not prove it equal.
 _SETTINGS = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
+_CLUSTER, _COMPILED_CLUSTER = attribute_path(AttributeId.CLUSTER_DIMENSION), ".function.required_cluster_dim"
 _UNKNOWN, _KNOWN = "unknown", "known"
 
 
@@ -70,13 +72,16 @@ class NodeComparer:
             if difference is not None:
                 found[difference.field] = difference
         self._judge_into(found, old, here)
+        if _COMPILED_CLUSTER in found and _CLUSTER in found and _same_cluster_attribute(old, here):
+            # The cluster that is compiled in is all that changed the cluster, and the cluster is what it changed.
+            found[_COMPILED_CLUSTER] = found.pop(_CLUSTER)._replace(field=_COMPILED_CLUSTER)
         for difference in field_differences(old, here):
-            if not difference.field.startswith((*_FUNCTION, *found)):
+            if not difference.field.startswith((*_APART, *found)):
                 found[difference.field] = _by_table(difference)
         return tuple(
             _as_correspondence(difference, contradictions.get(path))
             for path, difference in found.items()
-            if not _says_nothing(difference)
+            if not _says_nothing(difference) and not _follows(path, found)
         )
 
     def unproven_function(self, old: NodeSignature, new: NodeSignature) -> tuple[tuple[int, int], list[Difference]]:
@@ -86,9 +91,12 @@ class NodeComparer:
         that are made at run time.
         """
         here = self.translated(new)
-        if not (isinstance(old, KernelNodeSignature) and isinstance(here, KernelNodeSignature)):
+        if not (
+            isinstance(old, KernelNodeSignature)
+            and isinstance(new, KernelNodeSignature)
+            and isinstance(here, KernelNodeSignature)
+        ):
             return (0, 0), []
-        assert isinstance(new, KernelNodeSignature)  # noqa: S101  translation keeps the type
         numbers = old.func or old.kern, new.func or new.kern
         if self._function(old, here, self._contradictions(old, new).get(".func")) is not None:
             return numbers, []
@@ -102,11 +110,12 @@ class NodeComparer:
         refusal = self._judge.refusal(old, new)
         if isinstance(refusal, NodeRefusal):
             rule = RULES[refusal.rule]
-            found[refusal.field] = _by_rule(rule.id, refusal.field, refusal.old, refusal.new)
-            # The driver stops at the first reason; what else the same rule judges is another.
+            # The driver stops at the first reason; what else the same rule judges is another, and the finer path tells.
             for difference in field_differences(old, new):
-                if difference.rule == rule.id:
-                    found.setdefault(difference.field, difference)
+                if difference.rule == rule.id or difference.field.startswith(refusal.field):
+                    found[difference.field] = _by_rule(rule.id, difference.field, difference.old, difference.new)
+            if not any(path.startswith(refusal.field) for path in found):
+                found[refusal.field] = _by_rule(rule.id, refusal.field, refusal.old, refusal.new)
         else:
             for doubt in refusal:
                 found[doubt.field] = _by_rule(doubt.rule, doubt.field, doubt.old, doubt.new)
@@ -114,7 +123,8 @@ class NodeComparer:
         if len({len(batch.operations) for batch in batches}) > 1:
             return  # there are no pairs of operations to judge
         for difference in self._judge.differences(old, new, old):
-            if difference.field not in (".func", *found):
+            told = any(path.startswith(difference.field) for path in found)
+            if difference.field != ".func" and not told and not _owner_told(difference, found):
                 found[difference.field] = difference
 
     def _function(
@@ -201,6 +211,25 @@ def _as_one(rule_id: str, differences: Sequence[Difference]) -> Difference | Non
 def _as_correspondence(difference: Difference, texts: tuple[str, str] | None) -> Difference:
     """Put words for numbers of one process: they mean nothing to a reader, how they contradict each other does."""
     return difference if texts is None else difference._replace(old=texts[0], new=texts[1])
+
+
+def _owner_told(difference: Difference, found: Container[str]) -> bool:
+    """Say whether it was told already how the owner of an operand's memory differs, which this says is not proven."""
+    operand = difference.field.rpartition(".")[0]
+    facts = (f"{operand}.pointer.{name}" for name in PointerFacts.__struct_fields__)
+    return difference.rule == "memory.owner-unproven" and any(path in found for path in facts)
+
+
+def _same_cluster_attribute(old: NodeSignature, new: NodeSignature) -> bool:
+    if not isinstance(old, KernelNodeSignature) or not isinstance(new, KernelNodeSignature):
+        return False
+    number = AttributeId.CLUSTER_DIMENSION
+    return old.attribute(number) == new.attribute(number)
+
+
+def _follows(path: str, found: Container[str]) -> bool:
+    """Say whether a location's id differs because its type does: only of a device it is an ordinal."""
+    return path.endswith(".location_id") and path.removesuffix("_id") + "_type" in found
 
 
 def _says_nothing(difference: Difference) -> bool:
