@@ -1,6 +1,7 @@
 """Live graphs: reading them, observing their launches, measuring the driver.
 
-The only room that imports cuda.* or cupti. Importing this imports neither: the bindings are loaded by the first call that needs a driver.
+The only room that imports cuda.* or cupti. Importing this imports neither: the bindings are loaded by the first call
+that needs a driver.
 """
 
 from sigcontract.driver.doctor import measure_profile

@@ -17,7 +17,7 @@ from sigcontract.driver.layouts import (
 )
 
 __all__ = [
-    "AttributeBlock",
+    "AttributeColumn",
     "BuildApi",
     "DriverApi",
     "EdgeBlock",
@@ -51,13 +51,13 @@ class EdgeBlock(NamedTuple):
     data: bytes
 
 
-class AttributeBlock(NamedTuple):
-    """Launch attributes of many kernel nodes, node by node, each node's in the order of the ids asked."""
+class AttributeColumn(NamedTuple):
+    """One launch attribute of many kernel nodes, in the order of the nodes asked."""
 
-    #: CUlaunchAttributeValue, 64 bytes for each node and id; zeros where the driver refused.
+    #: CUlaunchAttributeValue, 64 bytes a node; zeros where the driver refused.
     values: bytes
-    #: Per id, the CUresult of every node: 0, or a refusal (CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED).
-    results: list[list[int]]
+    #: CUresult of each node: 0, or a refusal (CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED).
+    results: list[int]
 
 
 class PointerAttributes(NamedTuple):
@@ -72,7 +72,7 @@ class PointerAttributes(NamedTuple):
 class KernelLaunch(NamedTuple):
     """One launch of a kernel, for a stream or as a graph node."""
 
-    #: CUfunction, or a CUkernel cast to one.
+    #: CUfunction; for a stream also a CUkernel cast to one, which a node does not take.
     function: int
     #: Blocks along x, y, z.
     grid_dim: tuple[int, int, int]
@@ -148,8 +148,8 @@ class ReadApi(Protocol):
         """
         ...
 
-    def kernel_attributes(self, nodes: Sequence[int], attribute_ids: Sequence[int]) -> AttributeBlock:
-        """cuGraphKernelNodeGetAttribute of each node and id. A refusal is a result, other failures raise."""
+    def kernel_attributes(self, nodes: Sequence[int], attribute_ids: Sequence[int]) -> list[AttributeColumn]:
+        """cuGraphKernelNodeGetAttribute of each node: a column per id. A refusal is a result, other failures raise."""
         ...
 
     def memcpy_params(self, node: int) -> MemcpyParams:

@@ -13,12 +13,13 @@ from ctypes import (
     c_uint64,
     c_void_p,
     create_string_buffer,
+    memset,
 )
 from functools import cache
-from itertools import repeat
+from itertools import repeat, starmap
 from typing import Any
 
-from sigcontract.driver.api import AttributeBlock, EdgeBlock, PointerAttributes, UpdateOutcome
+from sigcontract.driver.api import AttributeColumn, EdgeBlock, PointerAttributes, UpdateOutcome
 from sigcontract.driver.building import BuildCalls
 from sigcontract.driver.layouts import (
     ATTRIBUTE_VALUE_BYTES,
@@ -157,37 +158,33 @@ class CudaDriver(BuildCalls):
     def node_types(self, nodes: Sequence[int]) -> list[int]:
         """cuGraphNodeGetType of each node: CUgraphNodeType as an integer, known here or not."""
         types = (c_int * len(nodes))()
-        slots = _slots(types, 0, 4, len(nodes))
-        results = map(self.library.bulk("cuGraphNodeGetType"), map(_to_pointer, nodes), slots)
-        self._check_all("cuGraphNodeGetType", results)
+        self._call_all("cuGraphNodeGetType", nodes, _slots(types, 4, len(nodes)))
         return types[:]
 
     def kernel_params(self, nodes: Sequence[int]) -> bytes:
         """cuGraphKernelNodeGetParams of each node: 72 bytes each, kernelParams and extra zeroed."""
         params = (c_uint64 * (_KERNEL_NODE_WORDS * len(nodes)))()
-        slots = _slots(params, 0, KERNEL_NODE_PARAMS_BYTES, len(nodes))
-        results = map(self.library.bulk("cuGraphKernelNodeGetParams"), map(_to_pointer, nodes), slots)
-        self._check_all("cuGraphKernelNodeGetParams", results)
+        self._call_all("cuGraphKernelNodeGetParams", nodes, _slots(params, KERNEL_NODE_PARAMS_BYTES, len(nodes)))
         words = memoryview(params).cast("B").cast("Q")
         zeros = memoryview(bytes(8 * len(nodes))).cast("Q")
         words[_KERNEL_PARAMS_WORD::_KERNEL_NODE_WORDS] = zeros
         words[_EXTRA_WORD::_KERNEL_NODE_WORDS] = zeros
         return bytes(words)
 
-    def kernel_attributes(self, nodes: Sequence[int], attribute_ids: Sequence[int]) -> AttributeBlock:
-        """cuGraphKernelNodeGetAttribute of each node and id. A refusal is a result, other failures raise."""
-        stride = len(attribute_ids) * ATTRIBUTE_VALUE_BYTES
-        values = (c_char * (len(nodes) * stride))()
+    def kernel_attributes(self, nodes: Sequence[int], attribute_ids: Sequence[int]) -> list[AttributeColumn]:
+        """cuGraphKernelNodeGetAttribute of each node: a column per id. A refusal is a result, other failures raise."""
+        values = (c_char * (len(nodes) * ATTRIBUTE_VALUE_BYTES))()
         handles = list(map(_to_pointer, nodes))
+        slots = list(_slots(values, ATTRIBUTE_VALUE_BYTES, len(nodes)))
         get = self.library.bulk("cuGraphKernelNodeGetAttribute")
-        results = []
-        for place, attribute_id in enumerate(attribute_ids):
-            slots = _slots(values, place * ATTRIBUTE_VALUE_BYTES, stride, len(nodes))
-            answers = list(map(get, handles, repeat(attribute_id), slots))
-            for result in set(answers) - {SUCCESS, INVALID_VALUE, NOT_SUPPORTED}:
-                raise self.library.error("cuGraphKernelNodeGetAttribute", result)
-            results.append(answers)
-        return AttributeBlock(values.raw, results)
+        columns = []
+        for attribute_id in attribute_ids:
+            memset(values, 0, len(values))
+            results = list(starmap(get, zip(handles, repeat(attribute_id), slots, strict=False)))
+            if results.count(SUCCESS) != len(results):
+                self._check_refusals("cuGraphKernelNodeGetAttribute", results)
+            columns.append(AttributeColumn(values.raw, results))
+        return columns
 
     def memcpy_params(self, node: int) -> MemcpyParams:
         """cuGraphMemcpyNodeGetParams."""
@@ -357,15 +354,21 @@ class CudaDriver(BuildCalls):
         self._call(name, byref(text), handle)
         return text.value or b""
 
-    def _check_all(self, name: str, results: "map[int]") -> None:
+    def _check_refusals(self, name: str, results: Sequence[int]) -> None:
         for result in results:
+            if result not in (SUCCESS, INVALID_VALUE, NOT_SUPPORTED):
+                raise self.library.error(name, result)
+
+    def _call_all(self, name: str, nodes: Sequence[int], slots: "map[Any]") -> None:
+        """Call a getter for each node, each with a slot of its own for the answer."""
+        for result in starmap(self.library.bulk(name), zip(map(_to_pointer, nodes), slots, strict=True)):
             if result != SUCCESS:
                 raise self.library.error(name, result)
 
 
-def _slots(buffer: "Array[Any]", offset: int, stride: int, count: int) -> "map[Any]":
+def _slots(buffer: "Array[Any]", stride: int, count: int) -> "map[Any]":
     """Return one pointer argument per node, `stride` bytes apart in the buffer."""
-    start = addressof(buffer) + offset
+    start = addressof(buffer)
     return map(_to_pointer, range(start, start + count * stride, stride))
 
 

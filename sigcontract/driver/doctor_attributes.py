@@ -1,5 +1,6 @@
 """How one launch attribute behaves: read, set, captured, and changed by an update after a launch."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION, encode_attribute
@@ -25,6 +26,10 @@ _PREFERRED_CLUSTERS_SINCE = (10, 0)
 _VISIBLE: dict[int, int] = {AttributeId.CLUSTER_DIMENSION: 2, AttributeId.PREFERRED_CLUSTER_DIMENSION: 4}
 
 
+#: Makes a graph of kernels: by hand where nodes take the attribute, else by capture.
+_Build = Callable[..., int]
+
+
 class _Seen(NamedTuple):
     """A measured answer, and the words for it."""
 
@@ -48,11 +53,11 @@ def measure_attribute(rig: ProbeRig, attribute_id: int, driver_version: int) -> 
     readable = _readable(rig, attribute_id)
     on_node = _set_on_node(rig, attribute_id, probe)
     captured, becomes_edge = _captured(rig, probe)
+    build = rig.graph if on_node.answer == "yes" else rig.captured
     accepted = "yes" in (on_node.answer, captured.answer)
     unknown_to_driver = not accepted and ATTRIBUTE_CUDA_VERSION[attribute_id] > driver_version
-    effect, effect_note = _effect(rig, attribute_id, probe if accepted else None)
-    on_nodes = on_node.answer == "yes"
-    update, update_note = _update(rig, attribute_id, probe, on_nodes=on_nodes) if accepted else ("unknown", "")
+    effect, effect_note = _effect(rig, attribute_id, build, probe if accepted else None)
+    update, update_note = _update(rig, attribute_id, build, probe) if accepted else ("unknown", "")
     notes = [readable.note, on_node.note, captured.note, becomes_edge.note, effect_note, update_note]
     if unknown_to_driver:
         notes.append("the attribute is newer than this driver, and no launch can carry it")
@@ -119,7 +124,7 @@ _INTEGERS: dict[int, int] = {
 
 def _readable(rig: ProbeRig, attribute_id: int) -> _Seen:
     nodes = rig.api.graph_nodes(rig.graph(Probe()))
-    ((result,),) = rig.api.kernel_attributes(nodes, [attribute_id]).results
+    ((_values, (result,)),) = rig.api.kernel_attributes(nodes, [attribute_id])
     return _Seen("no", f"reading answers CUresult {result}") if result else _Seen("yes", "")
 
 
@@ -132,12 +137,12 @@ def _set_on_node(rig: ProbeRig, attribute_id: int, probe: Probe) -> _Seen:
 
 
 def _read_back(rig: ProbeRig, graph: int, attribute_id: int, probe: Probe) -> str:
-    block = rig.api.kernel_attributes(rig.api.graph_nodes(graph)[:1], [attribute_id])
-    if block.results[0][0]:
+    ((value, (result,)),) = rig.api.kernel_attributes(rig.api.graph_nodes(graph)[:1], [attribute_id])
+    if result:
         return "not given back"
     if attribute_id == AttributeId.DEVICE_UPDATABLE_KERNEL_NODE:
         return "given back with a device node"
-    same = block.values == encode_attribute(attribute_id, probe.attributes[attribute_id])
+    same = value == encode_attribute(attribute_id, probe.attributes[attribute_id])
     return "given back equal" if same else "given back changed"
 
 
@@ -152,13 +157,13 @@ def _captured(rig: ProbeRig, probe: Probe) -> tuple[_Seen, _Seen]:
     return _Seen("yes", "taken by a captured launch"), _Seen("no", "")
 
 
-def _effect(rig: ProbeRig, attribute_id: int, probe: Probe | None) -> tuple[Answer, str]:
+def _effect(rig: ProbeRig, attribute_id: int, build: _Build, probe: Probe | None) -> tuple[Answer, str]:
     """Whether a freshly instantiated kernel sees the attribute; without a probe, no launch takes it."""
     if attribute_id not in _VISIBLE:
         return "unknown", ""
     if probe is None:
         return ("unknown", "") if rig.clusters else ("no", "clusters need compute capability 9.0")
-    width = rig.run(rig.instantiate(rig.graph(probe))).cluster_dim[0]
+    width = rig.run(rig.instantiate(build(probe))).cluster_dim[0]
     if width == _VISIBLE[attribute_id]:
         return "yes", "a kernel sees it"
     if attribute_id == AttributeId.PREFERRED_CLUSTER_DIMENSION and rig.compute_capability < _PREFERRED_CLUSTERS_SINCE:
@@ -166,16 +171,16 @@ def _effect(rig: ProbeRig, attribute_id: int, probe: Probe | None) -> tuple[Answ
     return "unknown", f"a kernel sees width {width}"
 
 
-def _update(rig: ProbeRig, attribute_id: int, probe: Probe, *, on_nodes: bool) -> tuple[UpdateEffect, str]:
+def _update(rig: ProbeRig, attribute_id: int, build: _Build, probe: Probe) -> tuple[UpdateEffect, str]:
     """Run a kernel without the attribute, update it to one with it, run it again."""
     before = {key: value for key, value in probe.attributes.items() if key != attribute_id}
     if attribute_id == AttributeId.CLUSTER_DIMENSION:
         before = {attribute_id: ClusterDim(x=4, y=1, z=1)}
     plain = Probe(attributes=before)
-    if on_nodes:
-        held, changed = rig.graph(plain), rig.graph(probe)
-    else:
-        held, changed = (rig.captured(Probe(), middle, Probe()) for middle in (plain, probe))
+    if attribute_id in _VISIBLE:
+        held, changed = build(plain), build(probe)
+    else:  # between two others, where an attribute can become an edge
+        held, changed = (build(Probe(), middle, Probe()) for middle in (plain, probe))
     launched = rig.instantiate(held)
     rig.run(launched)
     try:

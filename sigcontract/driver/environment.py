@@ -65,7 +65,7 @@ def environment(driver: ReadApi | None = None) -> Environment:
     api = driver if driver is not None else _driver_or_none()
     rank, world_size = _rank()
     return Environment(
-        sigcontract_version=version("sigcontract"),
+        sigcontract_version=_installed("sigcontract") or "not installed",
         created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         hostname=socket.gethostname(),
         process_id=os.getpid(),
@@ -106,13 +106,15 @@ def _device(api: ReadApi, ordinal: int) -> DeviceInfo:
 
 
 def _libraries() -> list[LibraryVersion]:
-    found = []
-    for name in _LIBRARIES:
-        try:
-            found.append(LibraryVersion(name=name, version=version(name)))
-        except PackageNotFoundError:
-            continue
-    return found
+    found = ((name, _installed(name)) for name in _LIBRARIES)
+    return [LibraryVersion(name=name, version=installed) for name, installed in found if installed is not None]
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _rank() -> tuple[int | None, int | None]:

@@ -4,9 +4,10 @@ Calls dominate the cost of reading a graph, and Python's part of a call dominate
 in bulk, results land in one buffer, and a record is built once per distinct row of bytes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from struct import Struct
+from typing import Any
 
 from sigcontract.driver.api import LaunchObservations, ReadApi
 from sigcontract.driver.attribute_values import (
@@ -33,7 +34,8 @@ _CHUNK = 8192
 #: What the launch that made a node carried: pairs of id and 64 bytes.
 _Observed = tuple[tuple[int, bytes], ...] | None
 _Function = tuple[str, FunctionFacts]
-_Row = tuple[bytes, bytes, tuple[int, ...] | None, _Observed]
+#: Parameters, what was observed, and the value of each attribute that differs between nodes; None: refused.
+_Row = tuple[Any, ...]
 
 
 class KernelNodeReader:
@@ -63,52 +65,59 @@ class KernelNodeReader:
 
     def _read_chunk(self, nodes: Sequence[int]) -> Iterable[KernelNodeSignature]:
         params = _rows(self._api.kernel_params(nodes), KERNEL_NODE_PARAMS_BYTES)
-        self._meet_functions(nodes, params)
+        self._meet_functions(dict(zip(params, nodes, strict=True)))
         ids = sorted(self._readable)
-        block = self._api.kernel_attributes(nodes, ids)
-        values = _rows(block.values, len(ids) * ATTRIBUTE_VALUE_BYTES) if ids else [b""] * len(nodes)
-        refused = zip(*block.results, strict=True) if any(map(any, block.results)) else repeat(None)
+        same: dict[int, bytes] = {}
+        differing: list[tuple[int, Sequence[bytes | None]]] = []
+        for attribute_id, column in zip(ids, self._api.kernel_attributes(nodes, ids), strict=True):
+            first = column.values[:ATTRIBUTE_VALUE_BYTES]
+            if any(column.results):
+                values = _rows(column.values, ATTRIBUTE_VALUE_BYTES)
+                answers = zip(column.results, values, strict=True)
+                differing.append((attribute_id, [None if result else value for result, value in answers]))
+            elif column.values == first * len(nodes):
+                same[attribute_id] = first
+            else:
+                differing.append((attribute_id, _rows(column.values, ATTRIBUTE_VALUE_BYTES)))
         observed = repeat(None) if self._observations is None else map(self._observed, nodes)
-        built = _Rows(self, ids)
-        return map(built.__getitem__, zip(params, values, refused, observed, strict=False))
+        built = _Records(self, same, [attribute_id for attribute_id, _values in differing])
+        rows = zip(params, observed, *(values for _id, values in differing), strict=False)
+        return map(built.__getitem__, rows)
 
-    def _meet_functions(self, nodes: Sequence[int], params: Sequence[bytes]) -> None:
-        """Read the facts of functions not met before, and ask the first node of each for every attribute.
+    def _meet_functions(self, nodes: Mapping[bytes, int]) -> None:
+        """Read the facts of functions not met before, and ask a node of each for every attribute.
 
         What no such node is given is unreadable for every node: readability is the driver's, not the node's
         (measured), and to ask each node in vain would double the cost of a read.
+
+        Parameters
+        ----------
+        nodes
+            A node for each distinct row of parameters.
         """
-        first = {row: node for node, row in zip(reversed(nodes), reversed(params), strict=True)}
         new: dict[tuple[int, int], int] = {}
-        for row, node in first.items():
+        for row, node in nodes.items():
             func, *_, kern, _context = _PARAMS.unpack(row)
             if (func, kern) not in self._functions:
-                new.setdefault((func, kern), node)
+                new[func, kern] = node
         for func, kern in new:
             name = read_name(self._api, func, kern)
             self._functions[func, kern] = name, read_facts(self._api, func, kern, self._observations)
         ids = list(ATTRIBUTE_CUDA_VERSION)
-        results = self._api.kernel_attributes(list(new.values()), ids).results if new else []
+        columns = self._api.kernel_attributes(list(new.values()), ids) if new else []
         self._readable.update(
-            attribute_id for attribute_id, answers in zip(ids, results, strict=False) if not all(answers)
+            attribute_id for attribute_id, column in zip(ids, columns, strict=False) if not all(column.results)
         )
 
     def _observed(self, node: int) -> _Observed:
         attributes = self._observations.attributes(node) if self._observations is not None else None
         return None if attributes is None else tuple(sorted(attributes.items()))
 
-    def build(self, row: _Row, ids: Sequence[int]) -> KernelNodeSignature:
-        """Build the record of one distinct row; `ids` are the attributes whose values it holds."""
-        params, values, refused, observed = row
+    def build(self, row: _Row, given: dict[int, bytes]) -> KernelNodeSignature:
+        """Build the record of one distinct row; `given` are the values of its attributes."""
+        params, observed, *_values = row
         func, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, kern, context = _PARAMS.unpack(params)
         name, facts = self._functions[func, kern]
-        given = {
-            attribute_id: value
-            for attribute_id, value, result in zip(
-                ids, _rows(values, ATTRIBUTE_VALUE_BYTES), refused or repeat(0), strict=False
-            )
-            if result == 0
-        }
         return KernelNodeSignature(
             name=name,
             kern=exact(kern, "CUkernel"),
@@ -150,14 +159,28 @@ def _rows(data: bytes, stride: int) -> list[bytes]:
     return [data[start : start + stride] for start in range(0, len(data), stride)]
 
 
-class _Rows(dict[_Row, KernelNodeSignature]):
-    """The records of one chunk by the bytes that they come from: equal rows are one object."""
+class _Records(dict[_Row, KernelNodeSignature]):
+    """The records of one pass by the rows that they come from: equal rows are one record.
 
-    def __init__(self, reader: KernelNodeReader, ids: Sequence[int]) -> None:
+    Parameters
+    ----------
+    reader
+        Builds what is not there yet.
+    same
+        Values of the attributes that are the same on all nodes, and no part of a row.
+    differing
+        Ids of the others, in the order in which a row holds their values.
+    """
+
+    def __init__(self, reader: KernelNodeReader, same: dict[int, bytes], differing: Sequence[int]) -> None:
         super().__init__()
         self._reader = reader
-        self._ids = ids
+        self._same = same
+        self._differing = differing
 
     def __missing__(self, row: _Row) -> KernelNodeSignature:
-        record = self[row] = self._reader.build(row, self._ids)
+        _params, _observed, *values = row
+        given = zip(self._differing, values, strict=True)
+        known = self._same | {attribute_id: value for attribute_id, value in given if value is not None}
+        record = self[row] = self._reader.build(row, known)
         return record

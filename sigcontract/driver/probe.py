@@ -91,10 +91,11 @@ class ProbeRig:
         for that event.
         """
         with ExitStack() as stack:
-            streams = [self.api.stream_create() for _ in range(2)]
-            for stream in streams:
-                stack.callback(self.api.stream_destroy, stream)
-            return self._capture(streams, probes)
+            first = self.api.stream_create()
+            stack.callback(self.api.stream_destroy, first)
+            second = self.api.stream_create()
+            stack.callback(self.api.stream_destroy, second)
+            return self._capture(first, second, probes)
 
     def instantiate(self, graph: int, flags: int = 0) -> int:
         """Instantiate; the executable lives as long as the rig."""
@@ -116,8 +117,7 @@ class ProbeRig:
         encoded = {key: encode_attribute(key, value) for key, value in probe.attributes.items()}
         return KernelLaunch(self._functions[probe.code], (8, 1, 1), (32, 1, 1), arguments, 0, encoded)
 
-    def _capture(self, streams: list[int], probes: tuple[Probe, ...]) -> int:
-        first, second = streams
+    def _capture(self, first: int, second: int, probes: tuple[Probe, ...]) -> int:
         self.api.begin_capture(first)
         try:
             self._launch_all(first, second, probes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from sigcontract.driver.api import KernelLaunch
 from sigcontract.driver.bindings import CudaDriver
 from tests.driver.build import GraphBuilder
 from tests.driver.fake import ptx
@@ -46,8 +47,16 @@ class Workshop:
         """Instantiate a graph."""
         return self._kept(self.driver.graph_instantiate(graph, flags), self.driver.graph_exec_destroy)
 
-    def captured(self, graph: int) -> int:
-        """Keep a captured graph."""
+    def captured(self, *launches: KernelLaunch) -> int:
+        """Capture launches from a stream."""
+        stream = self.driver.stream_create()
+        try:
+            self.driver.begin_capture(stream)
+            for launch in launches:
+                self.driver.launch_kernel(launch, stream)
+            graph = self.driver.end_capture(stream)
+        finally:
+            self.driver.stream_destroy(stream)
         return self._kept(graph, self.driver.graph_destroy)
 
     def _kept(self, handle: int, give_back: Callable[[int], None]) -> int:

@@ -28,6 +28,7 @@ __all__ = [
     "INVALID_CONTEXT",
     "INVALID_HANDLE",
     "INVALID_VALUE",
+    "KEPT",
     "LAUNCH_ONLY",
     "LOSSY_QUERY",
     "MEMCPY",
@@ -41,7 +42,6 @@ __all__ = [
     "RECORD",
     "RESULT_NAMES",
     "SEMAPHORE_WAIT",
-    "SETTABLE",
     "SIGNAL",
     "SINGLE_INSTANCE",
     "UPDATE_FAILURE",
@@ -68,9 +68,10 @@ RESULT_NAMES = {
     910: b"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
 }
 
-#: What a node gives, and takes, on the measured driver; 11 is taken and never given back.
+#: What a node gives, and takes, on the measured driver.
 READABLE = frozenset({1, 2, 4, 5, 8, 9, 10, 13, 14})
-SETTABLE = READABLE | {11}
+#: What a captured launch takes besides, and the node keeps without giving it back.
+KEPT = frozenset({11})
 #: What a plain captured launch shows where it is not zero.
 BASELINE = {5: (1).to_bytes(4, "little"), 9: bytes((0, 1))}
 #: Attributes that a captured launch carries and no node keeps.

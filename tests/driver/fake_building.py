@@ -30,14 +30,16 @@ from tests.driver.fake_base import (
     EMPTY,
     FREE,
     HOST,
+    INVALID_HANDLE,
     INVALID_VALUE,
+    KEPT,
     LAUNCH_ONLY,
     MEM_OP,
     MEMCPY,
     MEMSET,
     NOT_SUPPORTED,
+    READABLE,
     RECORD,
-    SETTABLE,
     SINGLE_INSTANCE,
     WAIT,
     Capture,
@@ -86,6 +88,10 @@ class FakeBuilding(FakeBase):
         block = (asked.blockDimX, asked.blockDimY, asked.blockDimZ)
         node = self._kernel_node(func, grid, block, asked.sharedMemBytes, parameters)
         node.attributes = {one: value for one, value in attributes.items() if one not in LAUNCH_ONLY}
+        if node.function is not None and any(node.function.required_cluster):
+            # A captured launch shows the compiled cluster as its attribute; a node added by hand does not (measured).
+            dims = node.function.required_cluster
+            node.attributes[4] = b"".join(extent.to_bytes(4, "little") for extent in dims).ljust(64, b"\0")
         if asked.hStream not in self._captures:
             node.runs_function, node.runs_cluster = node.function, node.cluster
             self._run(0, node)
@@ -106,7 +112,7 @@ class FakeBuilding(FakeBase):
         """Whether a launch may carry the attribute: the driver knows it, and the device what it asks for."""
         if attribute_id in (4, 11) and self.compute_capability < (9, 0):
             return False
-        return attribute_id in SETTABLE | LAUNCH_ONLY
+        return attribute_id in READABLE | KEPT | LAUNCH_ONLY
 
     @entry("cuEventRecord")
     def _event_record(self, event: int, stream: int) -> None:
@@ -207,12 +213,15 @@ class FakeBuilding(FakeBase):
         grid = (asked.gridDimX, asked.gridDimY, asked.gridDimZ)
         block = (asked.blockDimX, asked.blockDimY, asked.blockDimZ)
         func = asked.func or asked.kern
+        if asked.func in self.kernels:  # a CUkernel cast to a CUfunction is for launches alone (measured)
+            raise Refused(INVALID_HANDLE)
         node = self._kernel_node(func, grid, block, asked.sharedMemBytes, asked.kernelParams)
         self._add(self._graph(graph), node, dependencies, count, out)
 
     @entry("cuGraphKernelNodeSetAttribute")
     def _set_attribute(self, node: int, attribute: int, value: int) -> int:
-        if attribute in LAUNCH_ONLY or not self._takes(attribute):
+        unknown_to_device = attribute in KEPT and self.compute_capability < (10, 0)  # refused on an H200
+        if attribute in LAUNCH_ONLY or unknown_to_device or not self._takes(attribute):
             return INVALID_VALUE
         self._node(node, KERNEL).attributes[attribute] = string_at(value, 64)
         return 0

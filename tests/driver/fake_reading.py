@@ -121,8 +121,6 @@ class FakeReading(FakeBase):
         if attribute not in self.readable:
             return INVALID_VALUE
         value = node.attributes.get(attribute, BASELINE.get(attribute, b""))
-        if attribute == 4:
-            value = b"".join(extent.to_bytes(4, "little") for extent in node.minimum_cluster)
         memmove(out, value.ljust(64, b"\0"), 64)
         return 0
 

@@ -82,16 +82,13 @@ class FakeNode:
         return self.integer(_CARVEOUT)
 
     @property
-    def minimum_cluster(self) -> tuple[int, int, int]:
-        """The cluster that the getter reports: what was compiled in, or else the attribute."""
+    def cluster(self) -> tuple[int, int, int]:
+        """The effective cluster: the preferred one where the device knows such, what was compiled in, the attribute."""
+        preferred = self._dim(_PREFERRED_CLUSTER_DIMENSION) if self.preferred_clusters else NO_CLUSTER
+        if preferred != NO_CLUSTER:
+            return preferred
         compiled = self.function.required_cluster if self.function is not None else NO_CLUSTER
         return compiled if compiled != NO_CLUSTER else self._dim(_CLUSTER_DIMENSION)
-
-    @property
-    def cluster(self) -> tuple[int, int, int]:
-        """The effective cluster: the preferred one where the device knows such, else the other."""
-        preferred = self._dim(_PREFERRED_CLUSTER_DIMENSION) if self.preferred_clusters else NO_CLUSTER
-        return preferred if preferred != NO_CLUSTER else self.minimum_cluster
 
     def _dim(self, attribute_id: int) -> tuple[int, int, int]:
         value = self.attributes.get(attribute_id, bytes(12))

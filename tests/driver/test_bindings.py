@@ -126,6 +126,6 @@ def test_a_cluster_is_taken_by_the_node_it_is_set_on(workshop: Workshop) -> None
     graph = workshop.graph()
     graph.kernel(workshop.function(), arguments=(POINTER,), attributes={4: ClusterDim(x=2, y=1, z=1)})
     nodes = workshop.driver.graph_nodes(graph.graph)
-    block = workshop.driver.kernel_attributes(nodes, [4, 6])
-    assert block.values[:12] == bytes((2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0))
-    assert block.results == [[0], [1]]
+    cluster, serialization = workshop.driver.kernel_attributes(nodes, [4, 6])
+    assert cluster.values == bytes((2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)).ljust(64, b"\0")
+    assert (cluster.results, serialization.results) == ([0], [1])

@@ -1,7 +1,7 @@
 """Where a dump comes from."""
 
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -93,3 +93,12 @@ def test_the_display_driver_is_read_from_proc(
 def test_without_a_kernel_module_there_is_no_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "_VERSION_FILE", tmp_path / "none")
     assert display_driver_version() is None
+
+
+def test_a_source_tree_that_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch, fake: FakeDriver) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(module, "version", missing)
+    found = environment(fake.driver())
+    assert (found.sigcontract_version, found.libraries) == ("not installed", ())

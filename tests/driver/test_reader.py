@@ -31,6 +31,10 @@ DEFAULT = {"from_port": 0, "to_port": 0, "type": 0}
 POINTER = bytes(8)
 
 
+def launch(function: int) -> KernelLaunch:
+    return KernelLaunch(function, (8, 1, 1), (32, 1, 1), (POINTER,))
+
+
 def test_an_empty_graph_has_no_nodes(workshop: Workshop) -> None:
     assert read_graph(workshop.graph().graph, driver=workshop.driver) == GraphSignature(nodes=(), dependencies=())
 
@@ -73,28 +77,23 @@ def test_a_cluster_set_on_the_node_is_read_back(workshop: Workshop) -> None:
     assert node.cluster_dim == Dim3(x=2, y=1, z=1)
 
 
-def test_a_cluster_compiled_in_is_read_as_attribute_and_as_fact(workshop: Workshop) -> None:
+def test_a_cluster_compiled_in_is_a_fact_and_of_a_captured_launch_an_attribute_too(workshop: Workshop) -> None:
+    function = workshop.function(cluster=(2, 1, 1))
     graph = workshop.graph()
-    graph.kernel(workshop.function(cluster=(2, 1, 1)), arguments=(POINTER,))
-    (node,) = read_graph(graph.graph, driver=workshop.driver).kernel_nodes
-    assert node.cluster_dim == Dim3(x=2, y=1, z=1)
-    assert node.function is not None
-    assert node.function.required_cluster_dim == Dim3(x=2, y=1, z=1)
-    assert node.function.cluster_size_must_be_set == 1
+    graph.kernel(function, arguments=(POINTER,))
+    captured = workshop.captured(launch(function))
+    nodes = [read_graph(one, driver=workshop.driver).kernel_nodes[0] for one in (graph.graph, captured)]
+    assert [node.cluster_dim for node in nodes] == [None, Dim3(x=2, y=1, z=1)]
+    for node in nodes:
+        assert node.function is not None
+        assert node.function.required_cluster_dim == Dim3(x=2, y=1, z=1)
+        assert node.function.cluster_size_must_be_set == 1
 
 
 def test_captures_of_the_same_kernel_give_equal_signatures(workshop: Workshop) -> None:
-    function, stream = workshop.function(), workshop.stream()
-
-    def capture() -> GraphSignature:
-        workshop.driver.begin_capture(stream)
-        for _ in range(3):
-            launch = KernelLaunch(function, (8, 1, 1), (32, 1, 1), (POINTER,))
-            workshop.driver.launch_kernel(launch, stream)
-        graph = workshop.captured(workshop.driver.end_capture(stream))
-        return read_graph(graph, driver=workshop.driver)
-
-    first, second = capture(), capture()
+    function = workshop.function()
+    graphs = [workshop.captured(*[launch(function)] * 3) for _ in range(2)]
+    first, second = (read_graph(graph, driver=workshop.driver) for graph in graphs)
     assert first == second
     assert [node.name for node in first.kernel_nodes] == ["add"] * 3
     assert first.nodes[0] is first.nodes[2]
@@ -113,12 +112,11 @@ def test_the_same_code_from_two_modules_gives_different_signatures(workshop: Wor
 
 
 def test_a_library_kernel_shows_both_handles(workshop: Workshop) -> None:
-    graph = workshop.graph()
-    library = graph.load_library(ptx("add"))
-    workshop.stack.callback(graph.unload_library, library)
-    kern = graph.library_kernel(library, "add")
-    graph.kernel(kern, arguments=(POINTER,))
-    (node,) = read_graph(graph.graph, driver=workshop.driver).kernel_nodes
+    builder = workshop.graph()
+    library = builder.load_library(ptx("add"))
+    workshop.stack.callback(builder.unload_library, library)
+    kern = builder.library_kernel(library, "add")
+    (node,) = read_graph(workshop.captured(launch(kern)), driver=workshop.driver).kernel_nodes
     assert node.kern == kern
     assert node.func not in (0, kern)
     assert node.name == "add"
@@ -135,14 +133,9 @@ def test_dependencies_keep_the_order_in_which_they_were_added(workshop: Workshop
 
 
 def test_a_programmatic_launch_is_an_edge(workshop: Workshop) -> None:
-    function, stream = workshop.function(), workshop.stream()
-    serialized = {6: encode_attribute(6, 1)}
-    workshop.driver.begin_capture(stream)
-    for attributes in ({}, serialized):
-        launch = KernelLaunch(function, (8, 1, 1), (32, 1, 1), (POINTER,), 0, attributes)
-        workshop.driver.launch_kernel(launch, stream)
-    graph = workshop.captured(workshop.driver.end_capture(stream))
-    signature = read_graph(graph, driver=workshop.driver)
+    function = workshop.function()
+    serialized = launch(function)._replace(attributes={6: encode_attribute(6, 1)})
+    signature = read_graph(workshop.captured(launch(function), serialized), driver=workshop.driver)
     assert signature.dependencies == ((), (Dependency(node=0, from_port=1, to_port=0, type=1),))
 
 

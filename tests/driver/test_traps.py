@@ -63,17 +63,18 @@ def test_getters_return_none_on_error(fake: FakeDriver) -> None:
     module = driver.module_load(b".visible .entry one(.param .b64 p) { ret; }")
     graph = GraphBuilder(driver)
     node = graph.kernel(driver.module_function(module, "one"), arguments=(POINTER,))
-    block = driver.kernel_attributes([node], [4, 11, 8])
-    assert block.results == [[0], [1], [0]]
-    assert block.values[64:128] == bytes(64)
+    columns = driver.kernel_attributes([node], [9, 11, 8])
+    assert [column.results for column in columns] == [[0], [1], [0]]
+    assert columns[0].values[:2] == bytes((0, 1))
+    assert columns[1].values == bytes(64)
 
 
 def test_raw_int_attribute_id(workshop: Workshop) -> None:
     """Ids are plain ints, also those newer than the installed bindings."""
     graph = workshop.graph()
     node = graph.kernel(workshop.function(), arguments=(POINTER,))
-    ((unknown,),) = workshop.driver.kernel_attributes([node], [1000]).results
-    assert unknown != 0
+    ((_values, (result,)),) = workshop.driver.kernel_attributes([node], [1000])
+    assert result != 0
 
 
 def test_unknown_node_type_raises_inside_the_bindings(fake: FakeDriver) -> None:
@@ -131,7 +132,8 @@ def test_a_node_that_names_a_kernel_alone_is_asked_through_its_function(fake: Fa
     driver = fake.driver()
     graph = GraphBuilder(driver)
     library = graph.load_library(b".visible .entry one(.param .b64 p) { ret; }")
-    graph.kernel(graph.library_kernel(library, "one"), arguments=(POINTER,))
+    kern = graph.library_kernel(library, "one")
+    graph.kernel(fake.kernels[kern].handle, arguments=(POINTER,))
 
     class KernelAlone(CudaDriver):
         def kernel_params(self, nodes: Sequence[int]) -> bytes:

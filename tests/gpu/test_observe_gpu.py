@@ -114,9 +114,9 @@ def test_what_a_launch_carried_is_what_the_getters_give(seen: Observations, benc
     (handle,) = bench.api.graph_nodes(graph)
     carried = seen.attributes(handle)
     assert carried is not None
-    block = bench.api.kernel_attributes([handle], [CLUSTER])
-    assert block.results == [[0]]
-    assert carried[CLUSTER][:12] == block.values[:12]
+    (column,) = bench.api.kernel_attributes([handle], [CLUSTER])
+    assert column.results == [0]
+    assert carried[CLUSTER][:12] == column.values[:12]
 
 
 def test_of_an_attribute_given_twice_the_last_one_counts(seen: Observations, bench: Bench) -> None:
@@ -144,7 +144,8 @@ def test_of_an_attribute_given_twice_the_last_one_counts(seen: Observations, ben
     (handle,) = bench.api.graph_nodes(graph)
     carried = seen.attributes(handle)
     assert carried is not None
-    assert carried[CLUSTER][:12] == bench.api.kernel_attributes([handle], [CLUSTER]).values[:12]
+    (column,) = bench.api.kernel_attributes([handle], [CLUSTER])
+    assert carried[CLUSTER][:12] == column.values[:12]
 
 
 def test_nodes_added_by_hand_start_bare_and_take_what_is_set(seen: Observations, bench: Bench) -> None:
