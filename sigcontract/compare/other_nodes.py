@@ -12,10 +12,8 @@ from sigcontract.model.nodes import (
     BatchMemOpNode,
     ExtSemasSignalNode,
     ExtSemasWaitNode,
-    MemAllocNode,
     MemcpyNode,
     MemcpyOperand,
-    MemFreeNode,
     MemOp,
     MemsetNode,
     OpaqueNode,
@@ -26,9 +24,17 @@ from sigcontract.model.record import Record
 __all__ = ["ARRAY", "OWNED", "WAITS", "WAIT_FLUSH", "difference", "node_differences", "node_refusal"]
 
 _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
+_UNSUPPORTED: Final = UpdateResult.ERROR_NOT_SUPPORTED
 
+#: CU_MEMORYTYPE_UNIFIED.
+_UNIFIED: Final = 4
 #: CUmemorytype whose operands have an owner that may not change: device and unified.
-OWNED: Final = (2, 4)
+OWNED: Final = (2, _UNIFIED)
+#: What PointerFacts.memory_type says of an address that is no live allocation of the driver's.
+_UNKNOWN_MEMORY: Final = 0
+#: What makes the owner of an operand, as far as the driver asks.
+_COPY_OWNER: Final = ("device_ordinal", "context")
+_FILL_OWNER: Final = ("device_ordinal",)
 #: CU_MEMORYTYPE_ARRAY.
 ARRAY: Final = 3
 #: CU_STREAM_MEM_OP_WAIT_VALUE_32 and _64.
@@ -82,9 +88,9 @@ def _every_field(old: Record, new: Record) -> Iterator[Difference]:
     return _fields(old, new, "", tuple(name for name in old.__struct_fields__ if name != "graph"))
 
 
-def _owner(memory_type: int, old: PointerFacts | None, new: PointerFacts | None, at: str) -> NodeRefusal | None:
-    if memory_type in OWNED and old is not None and new is not None:
-        for name, before, after in _changed(old, new, old.__struct_fields__):
+def _owner(old: PointerFacts | None, new: PointerFacts | None, at: str, names: tuple[str, ...]) -> NodeRefusal | None:
+    if old is not None and new is not None:
+        for name, before, after in _changed(old, new, names):
             if before is not None and after is not None:
                 return NodeRefusal("memory.owner", _PARAMETERS, f"{at}.pointer.{name}", _text(before), _text(after))
     return None
@@ -100,8 +106,15 @@ def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
         for at, a, b, names in shapes:
             for name, before, after in _changed(a, b, names):
                 return NodeRefusal("memcpy.shape", _PARAMETERS, f"{at}.{name}", before, after)
-    owners = (_owner(a.memory_type, a.pointer, b.pointer, at) for at, a, b in sides)
+    owners = (_owner(a.pointer, b.pointer, at, _COPY_OWNER) for at, a, b in sides if _is_owned(a, b))
     return next((refusal for refusal in owners if refusal is not None), ())
+
+
+def _is_owned(old: MemcpyOperand, new: MemcpyOperand) -> bool:
+    """Whether the driver asks whose an operand is: of a unified one it does not where either is unknown to it."""
+    if old.memory_type != _UNIFIED:
+        return old.memory_type in OWNED
+    return all(side.pointer is None or side.pointer.memory_type != _UNKNOWN_MEMORY for side in (old, new))
 
 
 def _memset_refusal(old: MemsetNode, new: MemsetNode) -> _Answer:
@@ -111,15 +124,17 @@ def _memset_refusal(old: MemsetNode, new: MemsetNode) -> _Answer:
         for name, before, after in _changed(old, new, ("height", "width", "element_size_bytes", "pitch_bytes")):
             rule = "memset.pitch-2d" if name == "pitch_bytes" else "memset.shape"
             return NodeRefusal(rule, _PARAMETERS, f".{name}", before, after)
-    return _owner(OWNED[0], old.pointer, new.pointer, "") or ()
+    if old.destination != new.destination and new.pointer is not None and new.pointer.memory_type == _UNKNOWN_MEMORY:
+        addresses = f"{old.destination:#x}", f"{new.destination:#x}"
+        return NodeRefusal("memset.unallocated", UpdateResult.ERROR, ".destination", *addresses)
+    return _owner(old.pointer, new.pointer, "", _FILL_OWNER) or ()
 
 
 def _fixed_refusal(old: Record, new: Record) -> _Answer:
     """Refuse any difference of a node whose recorded parameters an exec cannot change."""
     for name, before, after in _changed(old, new, old.__struct_fields__):
         rule = RULE_OF_FIELD[f"{type(old).__name__}.{name}"]
-        result = _PARAMETERS if rule.id == "semaphores.count" else None
-        return NodeRefusal(rule.id, result, f".{name}", _text(before), _text(after))
+        return NodeRefusal(rule.id, _PARAMETERS, f".{name}", _text(before), _text(after))
     return ()
 
 
@@ -127,11 +142,11 @@ def _batch_refusal(old: BatchMemOpNode, new: BatchMemOpNode) -> _Answer:
     if old.context != new.context:
         return NodeRefusal("batch-mem-op.context", None, ".context", f"{old.context:#x}", f"{new.context:#x}")
     if len(old.operations) != len(new.operations):
-        return NodeRefusal("batch-mem-op.count", None, ".operations", len(old.operations), len(new.operations))
+        return NodeRefusal("batch-mem-op.count", _PARAMETERS, ".operations", len(old.operations), len(new.operations))
     for place, (before, after) in enumerate(zip(old.operations, new.operations, strict=True)):
         if before.operation != after.operation:
             at = f".operations[{place}].operation"
-            return NodeRefusal("batch-mem-op.operation", None, at, before.operation, after.operation)
+            return NodeRefusal("batch-mem-op.operation", _PARAMETERS, at, before.operation, after.operation)
         if before.flags != after.flags and not _wait_type_only(before, after):
             at = f".operations[{place}].flags"
             return NodeRefusal("batch-mem-op.flags", None, at, before.flags, after.flags)
@@ -150,9 +165,9 @@ def _opaque_doubt(old: OpaqueNode, new: OpaqueNode) -> _Answer:
 
 def _conditional_refusal(old: ConditionalNode, new: ConditionalNode) -> _Answer:
     if old.kind is not None and new.kind is not None and old.kind != new.kind:
-        return NodeRefusal("conditional.kind", None, ".kind", old.kind, new.kind)
+        return NodeRefusal("conditional.kind", _UNSUPPORTED, ".kind", old.kind, new.kind)
     if old.bodies is not None and new.bodies is not None and len(old.bodies) != len(new.bodies):
-        return NodeRefusal("conditional.bodies", None, ".bodies", len(old.bodies), len(new.bodies))
+        return NodeRefusal("conditional.bodies", _UNSUPPORTED, ".bodies", len(old.bodies), len(new.bodies))
     doubts = []
     if old.kind is None or new.kind is None:
         doubts.append(Doubt("conditional.unreadable", ".kind", old.kind, new.kind))
@@ -202,7 +217,8 @@ def _address(
 ) -> Iterator[Difference]:
     addresses = f"{old:#x}", f"{new:#x}"
     if memory_type in OWNED and pointers[0] != pointers[1]:
-        yield difference("memory.owner-unproven", at, *addresses)
+        known = _is_owner_known(pointers[0]) and _is_owner_known(pointers[1])
+        yield difference("memory.kind" if known else "memory.owner-unproven", at, *addresses)
     elif old == new:
         return
     elif memory_type == ARRAY:
@@ -223,8 +239,6 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, Any], _Answer]]] = {
     MemsetNode: _memset_refusal,
     ExtSemasSignalNode: _fixed_refusal,
     ExtSemasWaitNode: _fixed_refusal,
-    MemAllocNode: _fixed_refusal,
-    MemFreeNode: _fixed_refusal,
     BatchMemOpNode: _batch_refusal,
     ConditionalNode: _conditional_refusal,
     OpaqueNode: _opaque_doubt,

@@ -9,6 +9,7 @@ were added. What a node itself forbids is asked of the caller, because that depe
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
 from sigcontract.model.findings import UpdateResult
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, OpaqueNode
@@ -202,6 +203,9 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
         What a pair of nodes of one type forbids by itself.
     """
     pairing = Pairing([], None, {}, {})
+    refusal = _device_updatable(candidate) or _device_updatable(held)
+    if refusal is not None:
+        return pairing._replace(refusal=refusal)
     counts = len(held.nodes), len(candidate.nodes)
     if counts[0] != counts[1]:
         return pairing._replace(refusal=_topology("topology.node-count", "nodes", counts))
@@ -215,6 +219,19 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
         return pairing._replace(refusal=_topology("topology.sink-count", at, counts, subject, at))
     pairing.pairs.extend(zip(reversed(old_sinks), reversed(new_sinks), strict=True))
     return pairing._replace(refusal=_follow(held, candidate, judge, pairing))
+
+
+def _device_updatable(graph: GraphSignature) -> Refusal | None:
+    """Refuse a graph with a device-updatable node: the driver does so before it pairs anything."""
+    seen: set[int] = set()
+    for index, node in enumerate(graph.nodes):
+        if isinstance(node, KernelNodeSignature) and id(node.attributes) not in seen:
+            seen.add(id(node.attributes))  # equal sets are mostly one object, as read and as decoded
+            entry = node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)
+            if entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable:
+                path = f"nodes[{index}].attributes[device_updatable_kernel_node]"
+                return Refusal("kernel.device-updatable", None, None, None, path, 1, 1, node.name)
+    return None
 
 
 def _follow(  # noqa: C901  one branch for each step of the driver's rule

@@ -34,7 +34,7 @@ _NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA
 #: Safe differences that part graphs under ``share-functions`` all the same: a fresh exec would launch something else,
 #: or that the driver takes the update is not shown.
 _PARTS_SHARE_FUNCTIONS: Final = frozenset(
-    {"kernel.cooperative-function", "kernel.cluster-one", "memory.owner-unproven"}
+    {"kernel.cooperative-function", "kernel.cluster-one", "memory.kind", "memory.owner-unproven"}
 )
 _PARTS_SHARE: Final = _PARTS_SHARE_FUNCTIONS | {"kernel.function", "kernel.handle-reused"}
 _SETTINGS: Final = frozenset(RULES["function.settings"].field.split(", "))

@@ -347,10 +347,10 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
     ),
     AttributeId.DEVICE_UPDATABLE_KERNEL_NODE: Rule(
         "kernel.device-updatable", "DeviceUpdatableNode.device_updatable, DeviceUpdatableNode.device_node", _REJECTED,
-        "documented",
-        "Neither graph nor exec may contain device-updatable kernel nodes. Which result the driver gives is not "
-        "documented.",
-        _UPDATE,
+        "measured",
+        "Neither graph nor exec may contain device-updatable kernel nodes. The call fails with NOT_SUPPORTED before it "
+        "looks at anything else, names no node, and leaves SUCCESS as the result in the information that it gives.",
+        f"{_UPDATE}; {_MEASURED}",
     ),
     AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT: Rule(
         "kernel.carveout", "LaunchAttribute.value", _HARMLESS, "documented",
@@ -405,10 +405,17 @@ _MORE_KERNEL: Final = (
 _MEMORY: Final = (
     Rule(
         "memory.owner",
-        "PointerFacts.memory_type, PointerFacts.device_ordinal, PointerFacts.context, PointerFacts.managed", _REJECTED,
-        "documented",
-        "The device that an operand was allocated on, its context and its kind of allocation cannot change.",
-        f"{_UPDATE}; cuGraphExecMemsetNodeSetParams",
+        "PointerFacts.device_ordinal, PointerFacts.context", _REJECTED, "measured",
+        "The device and the context of an operand of a copy cannot change. cudaMalloc'd and managed memory have a "
+        "context, memory of pools and mapped memory have none, so a copy cannot go from the ones to the others: "
+        "PARAMETERS_CHANGED. Of a fill only the device counts.",
+        f"{_UPDATE}; {_MEASURED}",
+    ),
+    Rule(
+        "memory.kind", "PointerFacts.memory_type, PointerFacts.managed", _UPDATABLE, "measured",
+        "Memory of another kind, of the same owner as far as the driver asks: cudaMalloc'd for managed memory in a "
+        "copy; those, memory of a pool and mapped memory in a fill.",
+        _MEASURED,
     ),
     Rule(
         "memory.owner-unknown", "MemcpyOperand.pointer, MemsetNode.pointer", _UPDATABLE, "assumed",
@@ -488,6 +495,11 @@ _MEMORY: Final = (
         _UPDATE,
     ),
     Rule(
+        "memset.unallocated", "MemsetNode.destination", _REJECTED, "measured",
+        "The address is no live allocation, as that of the graph's own allocation node: the driver answers ERROR.",
+        _MEASURED,
+    ),
+    Rule(
         "memset.value", "MemsetNode.value", _UPDATABLE, "documented",
         "The update carries the value.",
         f"{_UPDATE}; {_MEASURED}",
@@ -517,27 +529,30 @@ _OTHER_NODES: Final = (
         "The number of external semaphores cannot change.", _UPDATE,
     ),
     Rule(
-        "alloc.parameters", _ALLOC, _REJECTED, "documented",
-        "The parameters of an allocation node cannot change in an exec, and a graph that has one can be instantiated "
-        "only once at a time. Which result the driver gives is not documented.",
-        f"{_NODE_SET}; cuGraphInstantiateWithParams",
+        "alloc.parameters", _ALLOC, _UNDETERMINED, "measured",
+        "Documented as what cannot change in an exec. The driver takes another size and another address all the same; "
+        "where the exec allocates then, and what the nodes that use the address do, is not known.",
+        f"{_NODE_SET}; {_MEASURED}",
     ),
     Rule(
-        "free.address", "MemFreeNode.address", _REJECTED, "documented",
-        "The address of a free node cannot change in an exec. Which result the driver gives is not documented.",
-        f"{_NODE_SET}; cuGraphInstantiateWithParams",
+        "free.address", "MemFreeNode.address", _UNDETERMINED, "measured",
+        "Documented as what cannot change in an exec. The driver takes another address all the same; which allocation "
+        "the exec frees then is not known.",
+        f"{_NODE_SET}; {_MEASURED}",
     ),
     Rule(
         "batch-mem-op.context", "BatchMemOpNode.context", _REJECTED, "documented",
         "The context of a batch of memory operations cannot change.", "cuda.h 13.5, cuGraphExecBatchMemOpNodeSetParams",
     ),
     Rule(
-        "batch-mem-op.count", "BatchMemOpNode.operations", _REJECTED, "documented",
-        "The number of operations in a batch cannot change.", "cuda.h 13.5, cuGraphExecBatchMemOpNodeSetParams",
+        "batch-mem-op.count", "BatchMemOpNode.operations", _REJECTED, "measured",
+        "The number of operations in a batch cannot change: PARAMETERS_CHANGED.",
+        f"cuda.h 13.5, cuGraphExecBatchMemOpNodeSetParams; {_MEASURED}",
     ),
     Rule(
-        "batch-mem-op.operation", "MemOp.operation", _REJECTED, "documented",
-        "The type of an operation cannot change.", "cuda.h 13.5, cuGraphExecBatchMemOpNodeSetParams",
+        "batch-mem-op.operation", "MemOp.operation", _REJECTED, "measured",
+        "The type of an operation cannot change: PARAMETERS_CHANGED.",
+        f"cuda.h 13.5, cuGraphExecBatchMemOpNodeSetParams; {_MEASURED}",
     ),
     Rule(
         "batch-mem-op.target", "MemOp.address, MemOp.value", _UPDATABLE, "documented",
@@ -560,19 +575,18 @@ _OTHER_NODES: Final = (
         "cuda.h 13.5, cuGraphExecBatchMemOpNodeSetParams",
     ),
     Rule(
-        "conditional.kind", "ConditionalNode.kind", _REJECTED, "documented",
-        "The parameters of a conditional cannot change. Never probed here.", _UPDATE,
+        "conditional.kind", "ConditionalNode.kind", _REJECTED, "measured",
+        "The parameters of a conditional cannot change: NOT_SUPPORTED.", f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
-        "conditional.bodies", "ConditionalNode.bodies", _REJECTED, "documented",
-        "The number of bodies cannot change; the nodes inside follow the rules of a graph. Never probed here.",
-        _UPDATE,
+        "conditional.bodies", "ConditionalNode.bodies", _REJECTED, "measured",
+        "The number of bodies cannot change: NOT_SUPPORTED. The nodes inside follow the rules of a graph.",
+        f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "conditional.handle", "ConditionalNode.handle", _UPDATABLE, "documented",
-        "Flags and default value of the handle are updated; handles must be made and assigned in the same order. "
-        "Never probed here.",
-        f"{_UPDATE}; {_GUIDE}",
+        "Flags and default value of the handle are updated; handles must be made and assigned in the same order.",
+        f"{_UPDATE}; {_GUIDE}; {_MEASURED}",
     ),
     Rule(
         "conditional.unreadable", "ConditionalNode.kind, ConditionalNode.bodies", _UNDETERMINED, "documented",

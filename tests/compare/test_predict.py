@@ -77,8 +77,9 @@ def conditional(kind: int | None = 0, *bodies: GraphSignature | None, handle: st
 OTHER_CONTEXT = kernel(context=0xC1, func=0xF7)
 UPDATABLE = value(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE, DeviceUpdatableNode(device_updatable=1, device_node=9))
 FLUSH = 1 << 30
+NO_ALLOCATION = msgspec.structs.replace(pointer(), memory_type=0, device_ordinal=-2, context=0)
 
-#: What NVIDIA documents and nobody measured here: rule, verdict, the driver's result where the header ties one to it.
+#: What the table of single changes does not hold: rule, verdict, the driver's result where the header ties one to it.
 DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateResult | None]] = {
     "context of a kernel": (
         PLAIN, OTHER_CONTEXT, "kernel.context", Verdict.REJECTED, UpdateResult.ERROR_UNSUPPORTED_FUNCTION_CHANGE,
@@ -102,11 +103,16 @@ DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateRe
         ExtSemasWaitNode(count=1), ExtSemasWaitNode(count=2), "semaphores.count", Verdict.REJECTED,
         UpdateResult.ERROR_PARAMETERS_CHANGED,
     ),
-    "free": (MemFreeNode(address=1), MemFreeNode(address=2), "free.address", Verdict.REJECTED, None),
+    "free": (
+        MemFreeNode(address=1), MemFreeNode(address=2), "free.address", Verdict.UNDETERMINED, UpdateResult.SUCCESS,
+    ),
     "batch context": (batch(), batch(context=2), "batch-mem-op.context", Verdict.REJECTED, None),
-    "batch count": (batch(mem_op()), batch(), "batch-mem-op.count", Verdict.REJECTED, None),
+    "batch count": (
+        batch(mem_op()), batch(), "batch-mem-op.count", Verdict.REJECTED, UpdateResult.ERROR_PARAMETERS_CHANGED,
+    ),
     "batch operation": (
-        batch(mem_op(1)), batch(mem_op(4)), "batch-mem-op.operation", Verdict.REJECTED, None,
+        batch(mem_op(1)), batch(mem_op(4)), "batch-mem-op.operation", Verdict.REJECTED,
+        UpdateResult.ERROR_PARAMETERS_CHANGED,
     ),
     "batch address": (
         batch(mem_op()), batch(mem_op(address=0x20)), "batch-mem-op.target", Verdict.UPDATABLE, UpdateResult.SUCCESS,
@@ -117,10 +123,12 @@ DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateRe
     "wait flush bit": (batch(mem_op()), batch(mem_op(flags=FLUSH)), "batch-mem-op.flags", Verdict.REJECTED, None),
     "write barrier": (batch(mem_op(2)), batch(mem_op(2, flags=1)), "batch-mem-op.flags", Verdict.REJECTED, None),
     "batch flags": (batch(), batch(flags=1), "batch-mem-op.batch-flags", Verdict.UNDETERMINED, None),
-    "conditional kind": (conditional(0), conditional(1), "conditional.kind", Verdict.REJECTED, None),
+    "conditional kind": (
+        conditional(0), conditional(1), "conditional.kind", Verdict.REJECTED, UpdateResult.ERROR_NOT_SUPPORTED,
+    ),
     "conditional bodies": (
         conditional(0, graph(PLAIN)), conditional(0, graph(PLAIN), graph(PLAIN)), "conditional.bodies",
-        Verdict.REJECTED, None,
+        Verdict.REJECTED, UpdateResult.ERROR_NOT_SUPPORTED,
     ),
     "conditional handle": (
         conditional(0), conditional(0, handle="0x0000000000000002"), "conditional.handle", Verdict.UPDATABLE,
@@ -143,6 +151,26 @@ DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateRe
     "owner of a copy": (
         memcpy(), memcpy(operand(facts=pointer(context=7))), "memory.owner", Verdict.REJECTED,
         UpdateResult.ERROR_PARAMETERS_CHANGED,
+    ),
+    "copy from a pool, which has no context": (
+        memcpy(), memcpy(operand(facts=pointer(context=0))), "memory.owner", Verdict.REJECTED,
+        UpdateResult.ERROR_PARAMETERS_CHANGED,
+    ),
+    "copy from managed memory": (
+        memcpy(), memcpy(operand(facts=msgspec.structs.replace(pointer(), managed=True))), "memory.kind",
+        Verdict.UPDATABLE, UpdateResult.SUCCESS,
+    ),
+    "fill of a pool's memory": (
+        memset(), msgspec.structs.replace(memset(), pointer=pointer(context=0)), "memory.kind", Verdict.UPDATABLE,
+        UpdateResult.SUCCESS,
+    ),
+    "fill of an address that is no allocation": (
+        memset(), msgspec.structs.replace(memset(destination=0x9000), pointer=NO_ALLOCATION), "memset.unallocated",
+        Verdict.REJECTED, UpdateResult.ERROR,
+    ),
+    "unified operand that the driver does not know": (
+        memcpy(operand(4)), memcpy(operand(4, 0x8000, facts=NO_ALLOCATION)), "memory.kind", Verdict.UPDATABLE,
+        UpdateResult.SUCCESS,
     ),
     "address of an unknown owner": (
         msgspec.structs.replace(memset(), pointer=None),
