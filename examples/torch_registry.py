@@ -10,10 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import nn
-
-from examples.recording.torch_block import CONTEXT, HEADS, LAYERS, WIDTH, Block
 from sigcontract.registry import GraphEntry, GraphExecRegistry
 
 BATCHES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -38,12 +34,16 @@ class Result:
     outputs: Mapping[str, Any]
 
 
-def capture(blocks: nn.ModuleList, batch: int) -> Step:
+def capture(blocks: Sequence[Any], batch: int) -> Step:
     """Capture the step for that batch size; ``keep_graph`` keeps the graph that the registry reads."""
+    import torch  # noqa: PLC0415  what does not capture is tested without it
+
+    from examples.recording.torch_block import CONTEXT, HEADS, WIDTH  # noqa: PLC0415  imports torch
+
     token = torch.randn(batch, 1, WIDTH, device="cuda", dtype=torch.bfloat16)
     cache = torch.randn(2, batch, HEADS, CONTEXT, WIDTH // HEADS, device="cuda", dtype=torch.bfloat16)
 
-    def step() -> torch.Tensor:
+    def step() -> Any:
         hidden = token
         for block in blocks:
             hidden = block(hidden, cache[0], cache[1])
@@ -99,6 +99,8 @@ def unequal(expected: Mapping[str, Any], actual: Mapping[str, Any], equal: Calla
 
 
 def _free_bytes() -> int:
+    import torch  # noqa: PLC0415  as above
+
     torch.cuda.synchronize()
     free, _ = torch.cuda.mem_get_info()
     return int(free)
@@ -109,6 +111,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--policy", choices=("exact", "share", "share-functions"), default="share")
     policy = parser.parse_args(arguments).policy
+    import torch  # noqa: PLC0415  as above
+    from torch import nn  # noqa: PLC0415
+
+    from examples.recording.torch_block import LAYERS, Block  # noqa: PLC0415  imports torch
+
     torch.manual_seed(0)
     with torch.inference_mode():
         blocks = nn.ModuleList(Block() for _ in range(LAYERS)).to(device="cuda", dtype=torch.bfloat16)
