@@ -1,16 +1,18 @@
 """``sigcontract record``: run a program unchanged and record every CUDA graph that it instantiates."""
 
 import argparse
+import functools
 import os
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import msgspec
 
@@ -77,8 +79,31 @@ def register(subparsers: Subparsers) -> None:
         help="begin at the import of this module instead of at that of a known user of CUDA; may be repeated",
     )
     parser.add_argument("--report", metavar="FILE", type=Path, help="also write what was recorded as JSON")
-    parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(command=[])
+    # On the instance: argparse knows no option that ends all options, and drops a -- that is the program's.
+    parse: Any = functools.partial(_parse, parser.parse_known_args)
+    parser.parse_known_args = parse  # type: ignore[method-assign]
+
+
+def _parse(
+    parse: Callable[..., tuple[argparse.Namespace, list[str]]],
+    arguments: list[str],
+    namespace: argparse.Namespace | None = None,
+) -> tuple[argparse.Namespace, list[str]]:
+    """Parse what stands before ``--`` or ``-m``; what comes after is the program's, untouched."""
+    place = next((place for place, word in enumerate(arguments) if word in ("--", "-m")), len(arguments))
+    args, rest = parse(arguments[:place], namespace)
+    word, after = arguments[place : place + 1], arguments[place + 1 :]
+    if args.program:  # the word is the program's as well: record -o dumps python -m serve
+        args.command = [*args.program, *word, *after]
+    elif word == ["-m"]:
+        if not after:
+            raise UsageError("-m needs the name of a module; `sigcontract record --help` shows the usage")
+        args.command = [sys.executable, "-m", *after]
+    else:
+        args.command = after
+    return args, rest
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,7 +116,10 @@ def run(args: argparse.Namespace) -> int:
     FileError
         The folder cannot be written to, or the program cannot be run. The program was not started.
     """
-    command = _command(args)
+    if not args.command:
+        raise UsageError(
+            "there is no program to run; give it behind --, as: sigcontract record -o dumps -- python x.py"
+        )
     settings = RecordSettings(
         label=args.label,
         format=args.format,
@@ -104,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
     folder = _writable(args.output)
     with tempfile.TemporaryDirectory(prefix="sigcontract-record-") as temporary:
         status = Path(temporary)
-        ended = _run(command, settings.environment(folder, status, os.environ, tuple(args.at)))
+        ended = _run(args.command, settings.environment(folder, status, os.environ, tuple(args.at)))
         reports = read_reports(status)
     _tell(reports, folder)
     if args.report is not None:
@@ -112,19 +140,6 @@ def run(args: argparse.Namespace) -> int:
     if ended < 0:
         _end_by(-ended)
     return ended
-
-
-def _command(args: argparse.Namespace) -> list[str]:
-    program = args.program[1:] if args.program[:1] == ["--"] else args.program
-    if args.module is not None:
-        if not args.module:
-            raise UsageError("-m needs the name of a module; `sigcontract record --help` shows the usage")
-        return [sys.executable, "-m", *args.module]
-    if not program:
-        raise UsageError(
-            "there is no program to run; give it behind --, as: sigcontract record -o dumps -- python x.py"
-        )
-    return list(program)
 
 
 def _writable(folder: Path) -> Path:
@@ -199,6 +214,8 @@ def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
         if report.dump is not None:
             state = "" if report.complete else ", did not end in order: what came after its last write is missing"
             yield f"{Path(report.dump).name}: {report.graphs} graphs{state}"
+        elif not report.complete and not report.problems:
+            yield f"process {report.process_id} ({report.program}) did not report its end; it had written nothing"
         for problem in report.problems:
             yield f"process {report.process_id} ({report.program}): {problem}"
 

@@ -13,25 +13,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import RLock
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+import msgspec
 from msgspec.structs import replace
 
-from sigcontract.driver import observe
 from sigcontract.driver.environment import environment
+from sigcontract.driver.observe import Observations, acquire, release
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
 from sigcontract.driver.record_frameworks import distributed_rank, watch_frameworks
 from sigcontract.driver.record_writer import BackgroundWriter
-from sigcontract.errors import DriverError, SigcontractError, UsageError
+from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError, UsageError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
 from sigcontract.model.graph import GraphSignature, NodeSignature
 from sigcontract.wire.codec import save
 
-if TYPE_CHECKING:
-    from sigcontract.driver.observe import Observations
-
-__all__ = ["DEFAULT_LABEL", "EXTENSION", "Recorder", "check_label", "record_to"]
+__all__ = ["DEFAULT_LABEL", "EXTENSION", "RecordOptions", "Recorder", "check_label", "record_to"]
 
 DEFAULT_LABEL = "graph/{order}"
 #: Key of the dump's extensions under which a recording says what is missing, and where graphs were captured.
@@ -55,13 +53,28 @@ def check_label(template: str) -> None:
         that instantiated), ``{nodes}``, ``{pid}`` and ``{rank}``.
     """
     try:
-        template.format(**dict.fromkeys(_FIELDS, 0))
-        unknown = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None} - set(_FIELDS)
-    except (ValueError, KeyError, IndexError, AttributeError) as error:
-        msg = f"the label {template!r} is no template ({error}); fields are {', '.join(_FIELDS)}, braces are doubled"
+        names = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+        unknown = sorted(names - set(_FIELDS))
+        if not unknown:
+            template.format(**dict.fromkeys(_FIELDS, 0))
+    except ValueError as error:
+        msg = f"the label {template!r} is no template ({error}); double the braces that are to stay"
         raise UsageError(msg) from error
     if unknown:
-        raise UsageError(f"a label has no field {unknown.pop()!r}; there are {', '.join(_FIELDS)}")
+        raise UsageError(f"a label has no field {unknown[0]!r}; there are {', '.join(_FIELDS)}")
+
+
+class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is recorded."""
+
+    #: Template of the graphs' labels, see `check_label`.
+    label: str = DEFAULT_LABEL
+    #: Whether to keep the Python stack of every instantiation.
+    stacks: bool = False
+    #: Whether the dump names host and process.
+    host: bool = True
+    #: Whether to identify machine code, for which module loads are watched.
+    code: bool = True
 
 
 class Recorder:
@@ -71,12 +84,8 @@ class Recorder:
     ----------
     path_of
         Gives the file for a process id. A forked child writes to a file of its own, once it has a graph.
-    label
-        Template of the graphs' labels, see `check_label`.
-    stacks
-        Whether to keep the Python stack of every instantiation.
-    host
-        Whether the dump names host and process.
+    options
+        What is recorded.
     on_write
         Called after every write, successful or not.
 
@@ -89,17 +98,12 @@ class Recorder:
     def __init__(
         self,
         path_of: Callable[[int], Path],
-        *,
-        label: str = DEFAULT_LABEL,
-        stacks: bool = False,
-        host: bool = True,
+        options: RecordOptions,
         on_write: "Callable[[Recorder], object] | None" = None,
     ) -> None:
-        check_label(label)
+        check_label(options.label)
         self._path_of = path_of
-        self._label = label
-        self._stacks = stacks
-        self._host = host
+        self._options = options
         self._on_write = on_write
         self._observations: Observations | None = None
         self._begin()
@@ -149,14 +153,21 @@ class Recorder:
     def start(self) -> Self:
         """Begin. Without CUPTI, graphs that PyTorch captures are recorded as their nodes tell them."""
         try:
-            self._observations = observe.acquire()
+            self._observations = self._observe()
             self._observations.on_instantiated.append(self.add)
-        except SigcontractError as error:
+        except ObserveError as error:
             self._problems.append(f"launches are not observed, attributes that nodes do not tell stay unread: {error}")
         watch_frameworks(self)
         atexit.register(self.close)
         os.register_at_fork(after_in_child=self._begin)
         return self
+
+    def _observe(self) -> Observations:
+        try:
+            return acquire(code=self._options.code)
+        except MissingExtraError as error:
+            self._problems.append(str(error))
+            return acquire(code=False)
 
     def close(self) -> None:
         """Write what there is, as complete, and end. Closing twice is allowed."""
@@ -186,7 +197,7 @@ class Recorder:
             return
         self._problems += seen.problems
         seen.on_instantiated.remove(self.add)
-        observe.release()
+        release()
         if reason is not None:
             self._problems.append(f"{reason}: launches are not observed from here on ({self._seen} graphs were)")
 
@@ -221,7 +232,7 @@ class Recorder:
 
     def _keep(self, order: int, signature: GraphSignature) -> None:
         stack = list(_frames())
-        label = self._label.format(
+        label = self._options.label.format(
             order=order,
             caller=next((frame.f_code.co_qualname for frame in stack if not _is_library(frame)), "-"),
             nodes=len(signature.nodes),
@@ -232,7 +243,7 @@ class Recorder:
         if count > 1:
             label = f"{label}#{count}"
         self._graphs.append(LabeledGraph(label=label, graph=signature))
-        if self._stacks:
+        if self._options.stacks:
             self._traces[label] = [
                 f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_qualname}" for frame in reversed(stack)
             ]
@@ -284,7 +295,7 @@ class Recorder:
 
     def _remarks(self) -> dict[str, Any]:
         remarks: dict[str, Any] = {"problems": self.problems}
-        if self._stacks:
+        if self._options.stacks:
             remarks["stacks"] = dict(self._traces)
         return remarks
 
@@ -296,7 +307,7 @@ class Recorder:
     def _environment(self) -> tuple[Environment, str | None]:
         if self._where is None:
             where = environment()
-            if not self._host:
+            if not self._options.host:
                 where = replace(where, hostname=None, process_id=None)
             try:
                 profile = read_profile().id
@@ -311,7 +322,14 @@ class Recorder:
             self._problems.append(problem)
 
 
-def record_to(path: "str | os.PathLike[str]", *, label: str = DEFAULT_LABEL, stacks: bool = False) -> Recorder:
+def record_to(
+    path: "str | os.PathLike[str]",
+    *,
+    label: str = DEFAULT_LABEL,
+    stacks: bool = False,
+    host: bool = True,
+    code: bool = True,
+) -> Recorder:
     """Record every graph that this process instantiates from now on, until the recorder is closed.
 
     Parameters
@@ -319,15 +337,14 @@ def record_to(path: "str | os.PathLike[str]", *, label: str = DEFAULT_LABEL, sta
     path
         The dump; its suffix picks the format, as in `sigcontract.save`. Forked children write beside it, with their
         process id in the name.
-    label
-        Template of the graphs' labels, see `check_label`.
-    stacks
-        Whether to keep the Python stack of every instantiation.
+    label, stacks, host, code
+        As `RecordOptions`.
 
     Returns
     -------
     Recorder
-        Started. Close it, use it in a ``with``, or leave it: it is closed when the interpreter ends.
+        Started. Close it, use it in a ``with``, or leave it: it is closed when the interpreter ends. What is missing,
+        because CUPTI was taken or a file could not be written, is in its ``problems``.
 
     Raises
     ------
@@ -349,7 +366,7 @@ def record_to(path: "str | os.PathLike[str]", *, label: str = DEFAULT_LABEL, sta
         stem, dot, suffixes = target.name.partition(".")
         return target.with_name(f"{stem}.pid{process_id}{dot}{suffixes}")
 
-    return Recorder(path_of, label=label, stacks=stacks).start()
+    return Recorder(path_of, RecordOptions(label=label, stacks=stacks, host=host, code=code)).start()
 
 
 def _frames() -> Iterator[FrameType]:

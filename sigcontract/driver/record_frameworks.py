@@ -34,6 +34,10 @@ class Recording(Protocol):
         """Give CUPTI back."""
         ...
 
+    def complain(self, problem: str) -> None:
+        """Add a line to the report."""
+        ...
+
 
 #: Functions that start a profiler that needs CUPTI's subscription: module, function, what the report calls it.
 _PROFILERS = (
@@ -102,13 +106,16 @@ def _wrap_profilers(recording: Recording, functions: list[tuple[str, str]], modu
     for name, what in functions:
         original = getattr(module, name, None)
         if original is not None:
-            setattr(module, name, _before(original, functools.partial(recording.yield_cupti, what)))
+            setattr(module, name, _before(original, recording, functools.partial(recording.yield_cupti, what)))
 
 
-def _before(original: Callable[..., Any], action: Callable[[], None]) -> Callable[..., Any]:
+def _before(original: Callable[..., Any], recording: Recording, action: Callable[[], None]) -> Callable[..., Any]:
     @functools.wraps(original)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        action()
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001  the program called its own function: no fault of ours may reach it
+            recording.complain(f"{type(error).__name__} before {original.__name__}: {error}")
         return original(*args, **kwargs)
 
     return wrapped
@@ -121,15 +128,13 @@ def _wrap_torch_capture(recording: Recording, module: Any) -> None:
     if graph_class is None or original is None:
         return
 
-    @functools.wraps(original)
-    def capture_end(self: Any) -> Any:
+    def add_captured() -> None:
         if not recording.observing:
             graph = _captured_graph(module.torch.cuda.current_stream().cuda_stream)
             if graph:
                 recording.add(graph)
-        return original(self)
 
-    graph_class.capture_end = capture_end
+    graph_class.capture_end = _before(original, recording, add_captured)
 
 
 def _captured_graph(stream: int) -> int:

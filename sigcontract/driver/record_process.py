@@ -10,9 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from sigcontract.driver.record import DEFAULT_LABEL, Recorder, check_label
+from sigcontract.driver.record import Recorder, RecordOptions, check_label
 from sigcontract.driver.record_signals import EndHooks
 from sigcontract.errors import SigcontractError, UsageError
+from sigcontract.wire.codec import read_header
 
 __all__ = ["ProcessReport", "RecordSettings", "begin", "read_reports"]
 
@@ -25,13 +26,10 @@ _SITE = str(Path(__file__).with_name("record_site"))
 DumpFormat = Literal["json", "msgpack"]
 
 
-class RecordSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RecordSettings(RecordOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is recorded, and how."""
 
-    label: str = DEFAULT_LABEL
     format: DumpFormat = "json"
-    stacks: bool = False
-    host: bool = True
     #: Signal that asks for a dump, as ``SIGUSR2``; None: none does.
     demand: str | None = "SIGUSR2"
 
@@ -107,9 +105,7 @@ class _Reporter:
         self._status = status
         self._settings = settings
         self._ended = False
-        self.recorder = Recorder(
-            self._path_of, label=settings.label, stacks=settings.stacks, host=settings.host, on_write=self._after_write
-        )
+        self.recorder = Recorder(self._path_of, settings, self._after_write)
 
     def start(self) -> None:
         self.recorder.start()
@@ -132,10 +128,14 @@ class _Reporter:
         while path.exists():  # an earlier program under this id, which replaced itself by exec
             number += 1
             path = self._folder / f"{stem}-{number}.dump.{self._settings.format}"
+        self._tell(path)  # before the file is there: a process that dies in between leaves no dump unmentioned
         return path
 
     def _after_write(self, recorder: Recorder) -> None:
-        path = recorder.path
+        self._tell(recorder.path)
+
+    def _tell(self, path: Path | None) -> None:
+        recorder = self.recorder
         _report(
             self._status,
             ProcessReport(
@@ -179,3 +179,13 @@ def read_reports(status: Path) -> list[ProcessReport]:
             )
         )
     return sorted(reports, key=lambda report: report.process_id)
+
+
+def _checked(report: ProcessReport) -> ProcessReport:
+    if report.dump is None:
+        return report
+    try:
+        header = read_header(report.dump)
+    except SigcontractError:
+        return msgspec.structs.replace(report, dump=None, graphs=0, complete=False)
+    return msgspec.structs.replace(report, graphs=len(header.graphs), complete=header.complete)

@@ -1,0 +1,371 @@
+"""``sigcontract record``: the program runs as without it, and every process of it is recorded.
+
+There is no GPU here: ``torch`` is a stand-in whose import makes CUPTI a fake one, on which a graph is instantiated.
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import sigcontract as sc
+from sigcontract.cli.main import main
+from sigcontract.driver.record_process import ProcessReport
+from sigcontract.model.dump import SignatureDump
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Run at the start of every process, behind record's own: CUPTI is a fake one from here on.
+SITECUSTOMIZE = """
+import sys
+from importlib import import_module
+from tests.driver.fake_cupti import FakeCupti
+cupti = FakeCupti()
+import_module("sigcontract.driver.observe").Cupti = lambda: cupti
+"""
+TORCH = """
+from importlib import import_module
+import sitecustomize
+from tests.compare.build import graph, kernel
+from tests.driver.fake_cupti import FakeProgram
+program = FakeProgram(sitecustomize.cupti)
+program.nodes = {n: [] for n in range(1, 9)}
+import_module("sigcontract.driver.record").read_graph = lambda handle, observations: graph(*[kernel()] * handle)
+instantiate = program.instantiate
+"""
+
+
+class Setting:
+    """A folder with a program, and the command that records it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.dumps = folder / "dumps"
+        library = folder / "library"
+        library.mkdir()
+        (library / "torch.py").write_text(TORCH, encoding="utf-8")
+        (library / "sitecustomize.py").write_text(SITECUSTOMIZE, encoding="utf-8")
+        self.environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(library), str(ROOT)])}
+
+    def command(self, program: str, *options: str) -> list[str]:
+        file = self.folder / "program.py"
+        file.write_text(textwrap.dedent(program), encoding="utf-8")
+        return [*self.record(*options), "--", sys.executable, str(file), "argument", "--option"]
+
+    def record(self, *options: str) -> list[str]:
+        return [sys.executable, "-m", "sigcontract.cli", "record", "-o", str(self.dumps), *options]
+
+    def run(self, command: list[str], **settings: Any) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command,
+            env=self.environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **settings,
+        )
+
+    def graphs(self) -> dict[str, int]:
+        """Return how many nodes each graph has, by file and label."""
+        found: dict[str, int] = {}
+        for path in sorted(self.dumps.glob("*.dump.*")):
+            dump = sc.load(path)
+            assert isinstance(dump, SignatureDump)
+            found |= {f"{path.name} {entry.label}": len(entry.graph.nodes) for entry in dump.graphs}
+        return found
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Setting:
+    return Setting(tmp_path)
+
+
+PLAIN = """
+import sys
+data = sys.stdin.read()
+print("out", sys.argv[1:], data)
+print("err", file=sys.stderr)
+sys.exit(7)
+"""
+
+
+def test_a_program_without_cuda_runs_as_it_would(setting: Setting) -> None:
+    ended = setting.run(setting.command(PLAIN), input="in")
+    assert (ended.returncode, ended.stdout) == (7, "out ['argument', '--option'] in\n")
+    assert ended.stderr == (
+        "err\nsigcontract: record: nothing was recorded: no Python process imported a module that is known to use "
+        "CUDA (--at names others)\n"
+    )
+    assert list(setting.dumps.iterdir()) == []
+
+
+def test_a_process_that_uses_no_cuda_never_loads_sigcontract(setting: Setting) -> None:
+    (setting.folder / "library" / "sitecustomize.py").write_text("import sys; sys.hidden_ran = __name__\n")
+    ended = setting.run(
+        setting.command(
+            """
+            import os, sys
+            print(sys.hidden_ran, [name for name in sys.modules if name.startswith(("sigcontract", "msgspec"))])
+            print([entry for entry in sys.path if "record_site" in entry], "record_site" in os.environ["PYTHONPATH"])
+            """
+        )
+    )
+    assert ended.stdout == "sitecustomize []\n[] True\n", ended.stderr
+
+
+def test_every_graph_is_in_the_dump_and_the_report_says_so(setting: Setting) -> None:
+    ended = setting.run(setting.command("import torch; torch.instantiate(2); torch.instantiate(3); print('out')"))
+    assert (ended.returncode, ended.stdout) == (0, "out\n")
+    (name,) = {file.split()[0] for file in setting.graphs()}
+    assert setting.graphs() == {f"{name} graph/0": 2, f"{name} graph/1": 3}
+    assert ended.stderr == (
+        f"sigcontract: record: 2 graphs of 1 processes in {setting.dumps}\nsigcontract: record: {name}: 2 graphs\n"
+    )
+
+
+def test_options_reach_the_process(setting: Setting) -> None:
+    setting.environment |= {"RANK": "3", "WORLD_SIZE": "8"}
+    options = ["--label", "r{rank}/{nodes}", "--format", "msgpack", "--stacks", "--no-host", "--no-code"]
+    setting.run(setting.command("import torch; torch.instantiate(2)", *options))
+    (path,) = setting.dumps.iterdir()
+    assert path.name.startswith("rank3-pid")
+    assert path.suffix == ".msgpack"
+    dump = sc.load(path)
+    assert isinstance(dump, SignatureDump)
+    assert [entry.label for entry in dump.graphs] == ["r3/2"]
+    assert (dump.environment.hostname, dump.environment.rank, dump.environment.world_size) == (None, 3, 8)
+    assert "program.py:1 <module>" in str(dump.extensions["sigcontract.record"]["stacks"])
+
+
+def test_a_module_is_run_as_python_would(setting: Setting) -> None:
+    (setting.folder / "library" / "served.py").write_text(
+        "import sys, torch; torch.instantiate(1); print(sys.argv[1:])"
+    )
+    ended = setting.run([*setting.record(), "-m", "served", "--port", "80", "--", "x"])
+    assert ended.stdout == "['--port', '80', '--', 'x']\n", ended.stderr
+    assert list(setting.graphs().values()) == [1]
+
+
+CHILDREN = """
+import multiprocessing, os, subprocess, sys, warnings
+
+def work(number):
+    import torch
+    torch.instantiate(number)
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for number, method in enumerate(("fork", "spawn", "forkserver"), start=2):
+        process = multiprocessing.get_context(method).Process(target=work, args=(number,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+    subprocess.run([sys.executable, "-c", "import torch; torch.instantiate(5)"], check=True)
+    subprocess.run([sys.executable, "-I", "-c", "print('isolated')"], check=True)
+"""
+
+
+def test_children_of_every_kind_are_recorded(setting: Setting) -> None:
+    ended = setting.run(setting.command(CHILDREN))
+    assert (ended.returncode, ended.stdout) == (0, "isolated\n"), ended.stderr
+    assert sorted(setting.graphs().values()) == [2, 3, 4, 5]
+    assert "4 graphs of 4 processes" in ended.stderr
+    assert "did not end in order" not in ended.stderr
+
+
+def test_the_words_of_the_program_stay_its_own(setting: Setting) -> None:
+    (setting.folder / "library" / "served.py").write_text("import sys; print(sys.argv[1:])")
+    for command in (["--", sys.executable, "-m", "served"], [sys.executable, "-m", "served"], ["-m", "served"]):
+        for words in (["-m", "--", "--"], ["--format", "x"], ["--help"]):
+            ended = setting.run([*setting.record(), *command, *words])
+            assert ended.stdout == f"{words}\n", ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "complete"),
+    [
+        ("os._exit(9)", 9, True),
+        ("sys.exit('why')", 1, True),
+        ("raise ValueError", 1, True),
+        ("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, True),
+        ("wait(); os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL, False),
+        ("wait(); os.abort()", -signal.SIGABRT, False),
+        ("wait(); os.execv('/bin/sh', ['sh', '-c', 'exit 6'])", 6, False),
+    ],
+)
+def test_a_program_ends_its_own_way(setting: Setting, ending: str, status: int, complete: bool) -> None:
+    program = """
+import glob, os, resource, signal, sys, time, torch
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def wait():
+    while not glob.glob("dumps/*.dump.json"): time.sleep(0.02)
+torch.instantiate(4)
+"""
+    ended = setting.run(setting.command(program + ending))
+    assert ended.returncode == status, ended.stderr
+    (path,) = setting.dumps.iterdir()
+    dump = sc.load(path)
+    assert isinstance(dump, SignatureDump)
+    assert (len(dump.graphs), dump.complete) == (1, complete)
+    assert ("did not end in order: what came after its last write is missing" in ended.stderr) is not complete
+
+
+def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
+    program = """
+        import signal, sys, torch
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
+        signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
+        torch.instantiate(2)
+        print("ready", flush=True)
+        while True: signal.pause()
+        """
+    command = setting.command(program)
+    with subprocess.Popen(
+        command,
+        env=setting.environment,
+        cwd=setting.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it: to both
+        assert process.stdout.readline() == "interrupted\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 5
+    assert list(setting.graphs().values()) == [2]
+
+
+def test_a_signal_asks_for_a_dump_at_once(setting: Setting) -> None:
+    program = """
+        import os, sigcontract.driver.record_writer as writer, signal, time, torch
+        writer._DELAY_SECONDS = 60
+        torch.instantiate(2)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        time.sleep(0.5)
+        print(len(os.listdir("dumps")))
+        """
+    ended = setting.run(setting.command(program, "--signal", "SIGUSR1"))
+    assert ended.stdout == "1\n", ended.stderr
+
+
+def test_a_folder_that_becomes_read_only_costs_the_program_nothing(setting: Setting) -> None:
+    program = """
+        import shutil, torch
+        shutil.rmtree("dumps")
+        open("dumps", "w").close()
+        torch.instantiate(2)
+        print("out")
+        """
+    ended = setting.run(setting.command(program))
+    assert (ended.returncode, ended.stdout) == (0, "out\n")
+    assert "the dump could not be written" in ended.stderr
+
+
+def test_a_full_disk_costs_the_program_nothing(setting: Setting) -> None:
+    def no_space() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # as a full disk: writing more fails
+
+    program = "import signal, torch; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); torch.instantiate(8); print('out')"
+    ended = setting.run(setting.command(program), preexec_fn=no_space)
+    assert (ended.returncode, ended.stdout) == (0, "out\n")
+    assert "the dump could not be written" in ended.stderr
+    assert list(setting.dumps.iterdir()) == []
+
+
+def test_where_nothing_can_be_written_at_all_the_missing_end_is_reported(setting: Setting) -> None:
+    program = """
+        import resource, signal, torch
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        torch.instantiate(8)
+        """
+    ended = setting.run(setting.command(program))
+    assert ended.returncode == 0
+    assert "did not report its end; it had written nothing" in ended.stderr
+
+
+def test_the_report_may_be_read_by_programs(setting: Setting) -> None:
+    setting.run(setting.command("import torch; torch.instantiate(2)", "--report", "report.json"))
+    (report,) = msgspec.json.decode((setting.folder / "report.json").read_bytes(), type=list[ProcessReport])
+    (dump,) = setting.dumps.iterdir()
+    assert (report.dump, report.graphs, report.complete, report.problems) == (str(dump), 1, True, ())
+
+
+def test_recording_may_begin_at_another_module(setting: Setting) -> None:
+    (setting.folder / "library" / "engine.py").write_text("import torch\n")
+    program = "import sys, engine; engine.torch.instantiate(1)"
+    setting.run(setting.command(program, "--at", "engine"))
+    assert list(setting.graphs().values()) == [1]
+
+
+def test_an_interpreter_without_sigcontract_says_so(setting: Setting) -> None:
+    (setting.folder / "library" / "sitecustomize.py").unlink()
+    (setting.folder / "library" / "torch.py").write_text("print('imported')\n")
+    setting.environment["PYTHONPATH"] = str(setting.folder / "library")
+    hide = "import sys; sys.modules['sigcontract'] = None; import torch"
+    ended = setting.run(setting.command(hide))
+    assert (ended.returncode, ended.stdout) == (0, "imported\n"), ended.stderr
+    assert "recording did not begin: ModuleNotFoundError" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["-o", "/proc/nowhere", "--", "true"],
+            "nothing can be written to /proc/nowhere: No such file or directory; name another folder with -o",
+        ),
+        (
+            ["-o", "{}", "--", "/no/such/program"],
+            "/no/such/program cannot be run: No such file or directory; check its name and that it may be executed",
+        ),
+        (["-o", "{}"], "there is no program to run; give it behind --, as: sigcontract record -o dumps -- python x.py"),
+        (["-o", "{}", "-m"], "-m needs the name of a module; `sigcontract record --help` shows the usage"),
+        (["-o", "{}", "--label", "{size}", "--", "true"], "a label has no field 'size'"),
+        (
+            ["-o", "{}", "--signal", "SIGNONE", "--", "true"],
+            "there is no signal 'SIGNONE'; give one as SIGUSR2, or none",
+        ),
+    ],
+)
+def test_what_cannot_be_recorded_is_not_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    given = [str(tmp_path) if argument == "{}" else argument for argument in arguments]
+    assert main(["record", *given]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_signals_are_as_before_when_the_program_has_ended(tmp_path: Path) -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)}
+    assert main(["record", "-o", str(tmp_path), "--", "true"]) == 0
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+def test_starting_costs_a_process_that_uses_no_cuda_little(setting: Setting) -> None:
+    (setting.folder / "library" / "sitecustomize.py").unlink()
+    site = str(ROOT / "sigcontract" / "driver" / "record_site")
+    recorded = setting.environment | {"PYTHONPATH": site, "SIGCONTRACT_RECORD_TO": str(setting.folder)}
+
+    def seconds(environment: dict[str, str]) -> float:
+        taken = []
+        for _ in range(5):
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-c", "pass"], env=environment, check=True)
+            taken.append(time.perf_counter() - began)
+        return min(taken)
+
+    assert seconds(recorded) < seconds(setting.environment) + 0.05
