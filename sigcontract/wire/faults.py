@@ -25,7 +25,7 @@ def translated(error: Exception) -> RecordError:
     if isinstance(error.__cause__, InvariantError):
         return below(path, error.__cause__)
     if isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError):
-        return DecodeError(f"{reason[:1].lower()}{reason[1:]}; the file is damaged or incomplete", code="malformed")
+        return DecodeError(f"{reason}; the file is damaged or incomplete", code="malformed")
     return DecodeError(reason, path=path)
 
 

@@ -89,10 +89,9 @@ def _replace(target: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
-    except BaseException:
+    finally:
         with suppress(OSError):
-            partial.unlink()
-        raise
+            partial.unlink(missing_ok=True)  # it is not there once it has replaced the target
     _sync_directory(target.parent)
 
 

@@ -28,12 +28,13 @@ __all__ = [
 FUNCTION_FIELDS = ("name", "kern", "func", "context", "function")
 
 
-def derived(
+def derived(  # noqa: PLR0913  each says what is unlike the record
     name: str,
     record: type[Record],
     doc: str,
     *,
     without: tuple[str, ...] = (),
+    tagged: bool = True,
     array_like: bool = False,
     **replaced: Any,
 ) -> Any:  # a class made at run time: mypy cannot know its fields
@@ -46,8 +47,8 @@ def derived(
         bases=(Record,),
         module=__name__,
         namespace={"__doc__": doc},
-        tag_field=config.tag_field,
-        tag=config.tag,
+        tag_field=config.tag_field if tagged else None,
+        tag=config.tag if tagged else None,
         array_like=array_like,
         frozen=True,
         kw_only=True,
@@ -61,6 +62,7 @@ FunctionRow = derived(
     KernelNodeSignature,
     "What the launches of one function have in common.",
     without=tuple(field for field in KernelNodeSignature.__struct_fields__ if field not in FUNCTION_FIELDS),
+    tagged=False,  # outside of a union msgspec would not miss the tag
 )
 KernelRow = derived(
     "KernelRow",

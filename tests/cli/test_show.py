@@ -26,7 +26,7 @@ CUDA 13.0, driver 580.159.04; device 0 NVIDIA H200 (9.0)
 torch 2.11.0, triton 3.6.0
 driver profile: nvidia-h200-cuda-13.0
 
-decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:347e7de7d7b4
+decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
   unreadable on every kernel node: preferred_cluster_dimension
   node  type     grid    block  shared  kernel
      0  memcpy                          host -> device, 64 B
@@ -35,10 +35,10 @@ decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:347e7de7d7b4
      2  kernel  1x1x1  128x1x1       0  norm #1
      3  kernel  1x1x1  128x1x1       0  silu #1
 
-decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:347e7de7d7b4
+decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
   as decode/bs=1, handles and addresses aside
 
-mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges, sha256:55d116ffb052
+mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges, sha256:4bcc6225973e
   unreadable on 2 of 3 kernel nodes: preferred_cluster_dimension
   node  type     grid    block  shared  kernel
      0  kernel  1x1x1  128x1x1       0  scale #1

@@ -1,0 +1,109 @@
+"""Graphs as tables and back."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from msgspec import inspect as types
+
+from sigcontract.errors import LimitError
+from sigcontract.model.dump import SignatureDump
+from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature
+from sigcontract.model.nodes import EmptyNode, KernelNodeSignature
+from sigcontract.wire import codec, limits, tables
+from sigcontract.wire.documents import FORMS, Form
+from sigcontract.wire.rows import EdgeRow, FunctionRow, KernelRow
+from sigcontract.wire.tables import Folder, Tables, expanded, problems
+from tests.strategies import LAWS, graphs
+
+EVERY = Path(__file__).parents[1] / "corpus" / "sigcontract.dump-2" / "valid" / "every_node.json"
+
+
+def folded(*found: GraphSignature) -> tuple[Tables, list[int]]:
+    folder = Folder()
+    rows = [folder.fold(graph) for graph in found]
+    return folder.tables(), rows
+
+
+@LAWS
+@given(graphs(), graphs())
+def test_what_is_folded_is_expanded(one: GraphSignature, other: GraphSignature) -> None:
+    found, rows = folded(one, other, one)
+    assert list(problems(found, rows)) == []
+    again = expanded(found)
+    assert [again[row] for row in rows] == [one, other, one]
+    assert rows[0] == rows[2]
+
+
+@LAWS
+@given(graphs())
+def test_no_row_is_there_twice(graph: GraphSignature) -> None:
+    copy = msgspec.json.decode(msgspec.json.encode(graph), type=GraphSignature)
+    found, rows = folded(graph, copy)
+    assert rows[0] == rows[1]
+    for name in Tables.__struct_fields__:
+        table = getattr(found, name)
+        assert len(set(table)) == len(table)
+
+
+@LAWS
+@given(graphs())
+def test_tables_depend_on_values_alone(graph: GraphSignature) -> None:
+    copy = msgspec.json.decode(msgspec.json.encode(graph), type=GraphSignature)
+    assert folded(graph) == folded(copy)
+
+
+def test_equal_nodes_and_edges_are_one_object_after_expansion() -> None:
+    dump = codec.load(EVERY, expect=SignatureDump)
+    graph = dump.graphs[2].graph
+    assert graph.nodes[0] is graph.nodes[1]
+    assert dump.graphs[0].graph is dump.graphs[1].graph
+
+
+def test_rows_of_kernels_have_each_field_of_the_record_once() -> None:
+    launch = set(KernelRow.__struct_fields__) - {"function"}
+    assert launch | set(FunctionRow.__struct_fields__) == set(KernelNodeSignature.__struct_fields__)
+    assert launch & set(FunctionRow.__struct_fields__) == set()
+    assert EdgeRow.__struct_fields__ == Dependency.__struct_fields__
+
+
+def test_a_dump_of_too_many_nodes_in_all_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaf = GraphSignature(nodes=(EmptyNode(),) * 3, dependencies=((),) * 3)
+    holder = GraphSignature(nodes=(ChildGraphNode(graph=leaf),) * 2, dependencies=((),) * 2)
+    found, rows = folded(holder, leaf)
+    assert limits.MAX_EXPANDED_NODES == 10_000_000
+    monkeypatch.setattr(tables, "MAX_EXPANDED_NODES", 10)
+    (error,) = problems(found, rows)
+    assert isinstance(error, LimitError)
+    assert str(error) == "the graphs have 11 nodes with their children; at most 10 are read (at $)"
+    monkeypatch.setattr(tables, "MAX_EXPANDED_NODES", 7)
+    (error,) = problems(found, rows)
+    assert error.path == "$.graphs[1]"
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=lambda form: f"{form.document}-{form.version}")
+def test_a_tag_is_only_where_it_cannot_be_left_out(form: Form) -> None:
+    """msgspec asks for a tag in a union alone; that no key can be left out is what finds keys that are there twice."""
+
+    def alone(info: types.Type, *, in_union: bool = False) -> Iterator[type]:
+        match info:
+            case types.Metadata():
+                yield from alone(info.type, in_union=in_union)
+            case types.UnionType():
+                several = sum(isinstance(member, types.StructType) for member in info.types) > 1
+                for member in info.types:
+                    yield from alone(member, in_union=several)
+            case types.VarTupleType():
+                yield from alone(info.item_type)
+            case types.StructType():
+                if info.tag is not None and not in_union:
+                    yield info.cls
+                for field in info.fields:
+                    assert field.required
+                    yield from alone(field.type)
+            case _:
+                assert not isinstance(info, types.CollectionType)
+
+    assert list(alone(types.type_info(form.wire))) == []
