@@ -188,7 +188,17 @@ def _shard(arguments: argparse.Namespace, worker: int) -> Tally:
     tally = Tally()
     first, deadline = worker, time.monotonic() + arguments.seconds
     while first < arguments.pairs and time.monotonic() < deadline:
-        command = [sys.executable, "-m", "tests.gpu.pairs_run", "--seed", str(arguments.seed), "--shard", str(first)]
+        command = [
+            sys.executable,
+            "-X",
+            "faulthandler",
+            "-m",
+            "tests.gpu.pairs_run",
+            "--seed",
+            str(arguments.seed),
+            "--shard",
+            str(first),
+        ]
         command += ["--pairs", str(arguments.pairs), "--workers", str(arguments.workers)]
         command += ["--seconds", str(deadline - time.monotonic())]
         begun = None
