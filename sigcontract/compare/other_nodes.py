@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from sigcontract.compare.effects import Difference
-from sigcontract.compare.pairing import Doubt, NodeRefusal
+from sigcontract.compare.pairing import Doubt, NodeRefusal, subject_of
 from sigcontract.compare.rules import RULE_OF_FIELD, RULES
 from sigcontract.model.findings import UpdateResult
 from sigcontract.model.graph import ConditionalNode, NodeSignature
@@ -50,13 +50,16 @@ _Answer = NodeRefusal | tuple[Doubt, ...]
 
 def node_refusal(held: NodeSignature, candidate: NodeSignature) -> _Answer:
     """Return why the driver refuses two nodes of one type, or why that cannot be told, or nothing."""
+    if isinstance(held, OpaqueNode) or isinstance(candidate, OpaqueNode):
+        # Either may be, since a document may know a type that it has no record for by its number alone.
+        return (Doubt("node.opaque", "", subject_of(held), subject_of(candidate)),)
     refusal = _REFUSALS.get(type(candidate))
     return () if refusal is None else refusal(held, candidate)
 
 
 def node_differences(held: NodeSignature, candidate: NodeSignature) -> Iterator[Difference]:
     """Yield what differs between two nodes that the driver pairs and does not refuse."""
-    if held is not candidate and held != candidate:
+    if held != candidate and type(held) is type(candidate):
         yield from _DIFFERENCES.get(type(candidate), _every_field)(held, candidate)
 
 
@@ -159,10 +162,6 @@ def _wait_type_only(old: MemOp, new: MemOp) -> bool:
     return old.operation in WAITS and not (old.flags ^ new.flags) & WAIT_FLUSH
 
 
-def _opaque_doubt(old: OpaqueNode, new: OpaqueNode) -> _Answer:
-    return (Doubt("node.opaque", "", old.type, new.type),)
-
-
 def _conditional_refusal(old: ConditionalNode, new: ConditionalNode) -> _Answer:
     if old.kind is not None and new.kind is not None and old.kind != new.kind:
         return NodeRefusal("conditional.kind", _UNSUPPORTED, ".kind", old.kind, new.kind)
@@ -241,7 +240,6 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, Any], _Answer]]] = {
     ExtSemasWaitNode: _fixed_refusal,
     BatchMemOpNode: _batch_refusal,
     ConditionalNode: _conditional_refusal,
-    OpaqueNode: _opaque_doubt,
 }
 
 #: By the type of both nodes; of a type that is not here every field is compared by its own rule.

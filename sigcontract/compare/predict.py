@@ -90,11 +90,7 @@ def predict_update(
         findings.add(Placed.of(refusal))
     origin: Origin = None
     if refusal is None and fixed is not None and fixed is not held:
-        first = pair_graphs(fixed, held, judge.refusal)
-        if first.refusal is None:
-            origin = {pair.candidate_path: pair.held for pair in first.walk(fixed, held)}
-        else:
-            findings.add(Placed.of(first.refusal._replace(rule="topology.fixed-unrelated")))
+        origin = _origin(fixed, held, judge, findings)
     for placed in differences_along(pairing, (held, candidate), judge, origin):
         findings.add(placed)
     collapsed = findings.collapsed()
@@ -107,6 +103,23 @@ def predict_update(
         from_node=refusal.from_node if refusal is not None and told else None,
         findings=collapsed,
     )
+
+
+def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, findings: "Findings") -> Origin:
+    """Return the node at the first launch of each node that the exec holds, and add where that cannot be told."""
+    pairing = pair_graphs(fixed, held, judge.refusal)
+    if pairing.refusal is not None:
+        findings.add(Placed.of(pairing.refusal._replace(rule="topology.fixed-unrelated")))
+        return None
+    origin: Origin = {}
+    for pair in pairing.walk(fixed, held):
+        origin[pair.candidate_path] = pair.held
+        if type(pair.held) is not type(pair.candidate):
+            rule, texts = RULES["node.opaque"], (subject_of(pair.held), subject_of(pair.candidate))
+            opaque = Difference(rule.id, "", rule.verdict, rule.evidence, *texts)
+            findings.add(Placed(opaque, pair.candidate_path, texts[1]))
+            origin[pair.candidate_path] = pair.candidate
+    return origin
 
 
 def check_profile(profile: "DriverProfile", environment: "Environment") -> None:

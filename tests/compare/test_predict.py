@@ -144,6 +144,9 @@ DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateRe
     "opaque, even unchanged": (
         OpaqueNode(type=14), OpaqueNode(type=14), "node.opaque", Verdict.UNDETERMINED, None,
     ),
+    "opaque by its number against a record": (
+        OpaqueNode(type=0), PLAIN, "node.opaque", Verdict.UNDETERMINED, None,
+    ),
     "owner of a fill": (
         memset(), msgspec.structs.replace(memset(), pointer=pointer(device=1)), "memory.owner", Verdict.REJECTED,
         UpdateResult.ERROR_PARAMETERS_CHANGED,
@@ -416,6 +419,14 @@ def test_first_launch_that_the_exec_cannot_have_had_is_undetermined() -> None:
     prediction = predict_update(held, held, H200, graph(PLAIN, PLAIN))
     assert (prediction.verdict, prediction.result) == (Verdict.UNDETERMINED, UpdateResult.SUCCESS)
     assert [finding.rule for finding in prediction.findings] == ["topology.fixed-unrelated"]
+
+
+def test_first_launch_of_a_node_without_a_record_is_undetermined() -> None:
+    """A document may know a node by its type's number alone."""
+    held = graph(PLAIN)
+    prediction = predict_update(held, held, H200, graph(OpaqueNode(type=0)))
+    assert prediction.verdict is Verdict.UNDETERMINED
+    assert [(f.rule, f.old, f.new) for f in prediction.findings] == [("node.opaque", "node of type 0", "probe")]
 
 
 def test_no_cluster_against_one_block_clusters() -> None:
