@@ -28,15 +28,18 @@ class ExecGroup:
         Place in the order of first arrival, from 0.
     key
         The policy's key.
+    epochs
+        For its function handles that were other functions before, which load they stand for.
     open
         Whether other graphs may join; not, where CUDA allows one executable or nothing can be proved.
     """
 
-    __slots__ = ("_entries", "_execs", "index", "key", "open")
+    __slots__ = ("_entries", "_execs", "epochs", "index", "key", "open")
 
-    def __init__(self, index: int, key: str, *, is_open: bool) -> None:
+    def __init__(self, index: int, key: str, epochs: tuple[tuple[int, int], ...], *, is_open: bool) -> None:
         self.index: Final = index
         self.key: Final = key
+        self.epochs: Final = epochs
         self.open: Final = is_open
         self._entries: list[GraphEntry] = []
         self._execs: list[SharedExec] = []

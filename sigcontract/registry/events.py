@@ -83,7 +83,7 @@ class FellBack(Event, frozen=True, kw_only=True, tag="fell_back"):
     def __str__(self) -> str:
         return (
             f"{self.label}: the driver refused at replay ({self.result}) what it accepted at register; "
-            "the graph has an executable of its own now and was launched"
+            "the graph is launched through an executable of its own from now on"
         )
 
 

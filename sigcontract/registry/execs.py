@@ -104,11 +104,12 @@ class GraphExecRegistry:
         self._state: Literal["open", "sealed", "closed"] = "open"
         self._table = ExecTable(self._driver, flags)
         self._epochs = HandleEpochs()
-        self._groups: list[ExecGroup] = []
+        self._groups: dict[int, ExecGroup] = {}
         self._open: dict[tuple[str, tuple[tuple[int, int], ...]], ExecGroup] = {}
         self._gone = Counts()
         self._fallbacks = 0
         self._registered = 0
+        self._grouped = 0
         finalizer = finalize(self, self._table.destroy_abandoned)
         # At exit the process gives everything back; a daemon thread may be launching, the driver may be gone.
         finalizer.atexit = False
@@ -136,8 +137,8 @@ class GraphExecRegistry:
 
     @property
     def groups(self) -> tuple[ExecGroup, ...]:
-        """The groups, in order of first arrival."""
-        return tuple(self._groups)
+        """The groups that have entries, in order of first arrival."""
+        return tuple(self._groups.values())
 
     @property
     def entries(self) -> tuple[GraphEntry, ...]:
@@ -223,13 +224,14 @@ class GraphExecRegistry:
                 return
             self._state = "closed"
             execs = len(self._table)
-            for group in self._groups:
+            for group in self._groups.values():
                 errors.extend(error for shared in group._execs if (error := self._retire(shared, events)))
                 for entry in group._entries:
                     entry._shared = None
                     entry._source.drop()
                 group._execs.clear()
                 group._entries.clear()
+            self._groups.clear()
             self._open.clear()
         events.append(RegistryClosed(execs=execs, errors=len(errors)))
         try:
@@ -248,7 +250,7 @@ class GraphExecRegistry:
 
     def report(self, *, nearest: int = 20) -> GroupReport:
         """Say what is the same, what stands alone and what it missed by. See `SignatureRegistry.report`."""
-        signatures = SignatureRegistry(self.policy, self.profile)
+        signatures = SignatureRegistry(self.policy, self.profile, flags=self._flags)
         for entry in self.entries:
             signatures.register(entry.signature, entry.label)
         return signatures.report(nearest=nearest)
@@ -257,17 +259,17 @@ class GraphExecRegistry:
         """Count graphs, groups, executables, and what was done with them."""
         counts = Counts()
         counts.add(self._gone)
-        graphs = groups = saved = 0
-        for group in self.groups:
+        graphs = saved = 0
+        groups = self.groups
+        for group in groups:
             graphs += len(group)
-            groups += len(group) > 0
             for shared in tuple(group._execs):
                 counts.add(shared.counts)
                 saved += (shared.members - 1) * shared.first.node_count
         device_bytes = self._table.device_bytes
         return RegistryStats(
             graphs=graphs,
-            groups=groups,
+            groups=len(groups),
             execs=len(self._table),
             instantiations=self._table.instantiations,
             updates=counts.updates,
@@ -325,8 +327,9 @@ class GraphExecRegistry:
             shared, reason = self._join(group, source, events)
         else:
             shared, reason = SharedExec(self._driver, self._table, source, events), barrier or FIRST
-            group = ExecGroup(len(self._groups), digest, is_open=barrier is None)
-            self._groups.append(group)
+            group = ExecGroup(self._grouped, digest, epochs, is_open=barrier is None)
+            self._grouped += 1
+            self._groups[group.index] = group
             if group.open:
                 self._open[digest, epochs] = group
         entry = GraphEntry(registry=self, source=source, group=group, shared=shared, reason=reason)
@@ -372,11 +375,15 @@ class GraphExecRegistry:
         shared = entry._shared
         if shared is None:
             return
+        group = entry.group
         entry._shared = None
-        entry.group._entries.remove(entry)
+        group._entries.remove(entry)
         shared.forget(entry._source)
-        self._leave_exec(entry.group, shared, events)
-        entry._source.drop()
+        self._leave_exec(group, shared, events)
+        if not group._entries:
+            del self._groups[group.index]
+            if group.open:
+                del self._open[group.key, group.epochs]
 
     def _close_later(self) -> None:
         with suppress(CloseError):  # nobody is there to be told, and each failure was logged as an event

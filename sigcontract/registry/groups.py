@@ -114,7 +114,10 @@ class SignatureRegistry:
     policy
         ``exact`` (every recorded field), ``share``, ``share-functions`` or ``portable``.
     profile
-        What the driver can read and keeps stale. ``exact`` and ``portable`` need none.
+        What the driver can read and keeps stale. Without it, an attribute that nobody could read keeps a graph
+        alone, also where it has no effect on the device.
+    flags
+        CUgraphInstantiate_flags of the executables that are to be shared, as for `sigcontract.compare.policies.same`.
 
     Raises
     ------
@@ -122,11 +125,12 @@ class SignatureRegistry:
         There is no such policy.
     """
 
-    def __init__(self, policy: str = "exact", profile: DriverProfile | None = None) -> None:
+    def __init__(self, policy: str = "exact", profile: DriverProfile | None = None, *, flags: int = 0) -> None:
         if policy not in POLICIES:
             raise UsageError(f"there is no policy {policy!r}; use one of {', '.join(POLICIES)}")
         self.policy: Final = policy
         self.profile: Final = profile
+        self._flags = flags
         self._groups: list[Group] = []
         self._open: dict[str, list[Group]] = {}
         self._graphs = 0
@@ -164,14 +168,16 @@ class SignatureRegistry:
         """
         self._validate(signature)
         member = LabeledGraph(label=f"#{self._graphs}" if label is None else label, graph=signature)
-        digest = key(self.policy, signature, self.profile)
+        digest = key(self.policy, signature, self.profile, flags=self._flags)
         for candidate in self._open.get(digest, ()):
             if self._same(candidate.representative.graph, signature):
                 candidate._members.append(member)
                 self._graphs += 1
                 return candidate
         # A graph that is not the same as itself is the same as no other, so it is never a candidate again.
-        group = Group(len(self._groups), digest, member, unknowns(self.policy, signature, self.profile))
+        group = Group(
+            len(self._groups), digest, member, unknowns(self.policy, signature, self.profile, flags=self._flags)
+        )
         if not group.alone:
             self._open.setdefault(digest, []).append(group)
         self._groups.append(group)
@@ -182,7 +188,7 @@ class SignatureRegistry:
 
     def why_not(self, a: Group | GraphSignature, b: Group | GraphSignature) -> tuple[Finding, ...]:
         """Return what keeps two graphs, or the first graphs of two groups, apart; empty where nothing does."""
-        answer = same(self.policy, _graph(a), _graph(b), self.profile)
+        answer = same(self.policy, _graph(a), _graph(b), self.profile, flags=self._flags)
         if answer.same:
             return ()
         if not answer.reasons:
@@ -227,7 +233,7 @@ class SignatureRegistry:
         )
 
     def _same(self, a: GraphSignature, b: GraphSignature) -> bool:
-        return a is b or same(self.policy, a, b, self.profile).same
+        return a is b or same(self.policy, a, b, self.profile, flags=self._flags).same
 
     def _validate(self, signature: GraphSignature) -> None:
         """Refuse what is no signature. Nodes are shared by many graphs, so each object is looked at once."""

@@ -73,9 +73,12 @@ class ExecTable:
 
         An executable that is still running is freed by the driver when it ends (cuGraphExecDestroy). A failed
         call is never repeated: whether the handle is gone cannot be known, and a leak is better than a double free.
+        After a fork the handles are the parent's, and the child leaves them alone.
         """
         with self._lock:
             self._live.remove(handle)
+        if os.getpid() != self._process:
+            return None
         try:
             self._driver.graph_exec_destroy(handle)
         except DriverError as error:
@@ -85,12 +88,7 @@ class ExecTable:
         return None
 
     def destroy_abandoned(self) -> None:
-        """Destroy what a registry left that was garbage-collected without `close`.
-
-        After a fork the handles are the parent's, and the child leaves them alone.
-        """
-        if os.getpid() != self._process:
-            return
+        """Destroy what a registry left that was garbage-collected without `close`."""
         for handle in sorted(self._live):
             error = self.destroy(handle)
             if error is not None:

@@ -46,7 +46,7 @@ class Counts:
         self.updates += other.updates
         self.repoints += other.repoints
         self.rebuilds += other.rebuilds
-        self.refusals.update(other.refusals)
+        self.refusals.update(dict(other.refusals))  # a copy: another thread may be counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,11 @@ class SharedExec:
         DriverCallError
             The launch failed, or the executable could not be made again after a failed update.
         RegistryError
-            The graph was reset (``reset_graph``).
+            The graph was reset, or released by another thread (``reset_graph``, ``released``).
         """
         with self._lock:
+            if self._retired:
+                return RETIRED
             source.check()
             if self.held is not source:
                 outcome = self._point_at(source, events, replay=True)
@@ -161,10 +163,11 @@ class SharedExec:
                 return Judgement(prediction, error=error)
 
     def forget(self, source: SourceGraph) -> None:
-        """Let go of a graph that is no longer replayed. What the executable holds stays known by its signature."""
+        """Let go of a graph, between two updates. What the executable holds stays known by its signature."""
         with self._lock:
             if self.held is source:
                 self.held = None
+            source.drop()
 
     def retire(self, events: list[Event]) -> DriverError | None:
         """Destroy the executable for good, and return what went wrong."""
@@ -174,8 +177,6 @@ class SharedExec:
 
     def _point_at(self, source: SourceGraph, events: list[Event], *, replay: bool) -> UpdateOutcome:
         """Make the executable hold that graph. Raises only where `replay` is false or a rebuild fails."""
-        if self._retired:
-            return RETIRED
         if not self.handle:
             self._build(source, events)
             return UpdateOutcome(UpdateResult.SUCCESS, 0, 0)

@@ -40,14 +40,16 @@ class SourceGraph:
         self._raw: Callable[[], int] | None = getattr(owner, "raw_cuda_graph", None)
 
     def check(self) -> None:
-        """Refuse a capture of PyTorch that was reset: its CUgraph and the memory it used are gone.
+        """Refuse a graph that was let go, or a capture of PyTorch that was reset: its CUgraph may be gone.
 
         Raises
         ------
         RegistryError
-            It was reset, or captured again since (``reset_graph``).
+            It was dropped (``released``); reset, or captured again since (``reset_graph``).
         """
         if self._raw is None:
+            if self.owner is None:
+                raise RegistryError(f"{self.label}: the entry was released; register the graph again", code="released")
             return
         try:
             handle = self._raw()
@@ -62,7 +64,7 @@ class SourceGraph:
         return self._raw is not None
 
     def drop(self) -> None:
-        """Let go of the owner."""
+        """Let go of the owner. Never while an executable is being updated from its graph."""
         self.owner = None
         self._raw = None
 

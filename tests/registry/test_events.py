@@ -57,7 +57,7 @@ def test_a_refusal_is_expected_and_a_fallback_is_warned_of_once(caplog: pytest.L
     assert len(warnings) == 1
     assert warnings[0] == (
         "graph 1: the driver refused at replay (ERROR_TOPOLOGY_CHANGED) what it accepted at register; "
-        "the graph has an executable of its own now and was launched"
+        "the graph is launched through an executable of its own from now on"
     )
     assert all(record.name == "sigcontract" for record in caplog.records)
 

@@ -123,9 +123,9 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that grows with every comparison that a registry asks the policy for."""
     asked: list[str] = []
 
-    def same(policy: str, *arguments: Any) -> policies.PolicyAnswer:
+    def same(policy: str, *arguments: Any, flags: int) -> policies.PolicyAnswer:
         asked.append(policy)
-        return policies.same(policy, *arguments)
+        return policies.same(policy, *arguments, flags=flags)
 
     monkeypatch.setattr(groups, "same", same)
     return asked

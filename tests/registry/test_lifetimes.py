@@ -223,3 +223,26 @@ def test_the_context_manager_closes_also_after_an_error() -> None:
         registry.register(None)
     assert registry.closed
     assert rig.execs() == 0
+
+
+def test_what_was_released_is_forgotten_and_its_like_starts_anew() -> None:
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        for place in range(3):
+            entry = registry.register(rig.graph(1))
+            assert (entry.group.index, entry.reason.code) == (place, "first")
+            entry.release()
+        assert (registry.groups, registry._open) == ((), {})
+
+
+def test_a_release_by_another_thread_is_seen_before_the_graph_is_used() -> None:
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        first, second = (registry.register(rig.graph(value)) for value in (1, 2))
+        shared, source = first._shared, first._source
+        first.release()
+        assert shared is not None
+        with pytest.raises(RegistryError, match="the entry was released") as caught:
+            shared.run(source, 0, [])
+        assert caught.value.code == "released"
+        assert rig.replayed(second.replay) == {2}
