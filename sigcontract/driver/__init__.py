@@ -6,14 +6,18 @@ that needs a driver.
 
 from sigcontract.driver.doctor import measure_profile
 from sigcontract.driver.environment import environment
+from sigcontract.driver.observe import observe
 from sigcontract.driver.profile import PROFILES, read_profile, shipped_profile
 from sigcontract.driver.reader import read_graph
+from sigcontract.driver.record import record_to
 
 __all__ = [
     "PROFILES",
     "environment",
     "measure_profile",
+    "observe",
     "read_graph",
     "read_profile",
+    "record_to",
     "shipped_profile",
 ]

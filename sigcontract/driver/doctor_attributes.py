@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION, encode_attribute
+from sigcontract.driver.library import NOT_SUPPORTED
 from sigcontract.driver.probe import Probe, ProbeRig
 from sigcontract.errors import DriverCallError
 from sigcontract.model.attributes import (
@@ -186,7 +187,8 @@ def _update(rig: ProbeRig, attribute_id: int, build: _Build, probe: Probe) -> tu
     try:
         result = rig.api.graph_exec_update(launched, changed).result
     except DriverCallError as error:
-        return "unknown", f"updating it after a launch answers {error.result}"
+        refused = error.value == NOT_SUPPORTED
+        return "rejected" if refused else "unknown", f"updating it after a launch answers {error.result}"
     if result:
         return "rejected", f"an update after a launch answers {UpdateResult(result).name}"
     if attribute_id not in _VISIBLE:

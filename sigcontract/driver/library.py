@@ -43,6 +43,7 @@ _ADVICE = {
     803: "the kernel module and libcuda are of different versions; reboot, or install one driver",
     900: "the stream is capturing; end the capture first",
     901: "the capture was invalidated by an earlier error in it; capture again",
+    912: "the cluster does not fit the kernel or the device; give the size that the kernel was compiled with, or less",
     999: "see dmesg for NVRM messages",
 }
 _ADVICE_ELSE = "look the error up in the CUDA driver API's documentation of CUresult"

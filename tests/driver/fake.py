@@ -99,7 +99,10 @@ class FakeDriver(FakeFunctions, FakeBuilding, FakeReading):
     def _update(self, handle: int, graph: int, out: int) -> int:
         self._context()
         executable = self._exec(handle)
-        found = answer(executable.graph, self._graph(graph), executable.flags)
+        candidate = self._graph(graph)
+        if any(node.device_updatable for held in (executable.graph, candidate) for node in held.walk()):
+            return NOT_SUPPORTED
+        found = answer(executable.graph, candidate, executable.flags)
         info = UpdateResultInfo.from_address(out)
         info.result = found.result
         info.errorNode = found.node.handle if found.node is not None else None

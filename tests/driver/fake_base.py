@@ -71,7 +71,7 @@ RESULT_NAMES = {
 #: What a node gives, and takes, on the measured driver.
 READABLE = frozenset({1, 2, 4, 5, 8, 9, 10, 13, 14})
 #: What a captured launch takes besides, and the node keeps without giving it back.
-KEPT = frozenset({11})
+KEPT = frozenset({11, 16})
 #: What a plain captured launch shows where it is not zero.
 BASELINE = {5: (1).to_bytes(4, "little"), 9: bytes((0, 1))}
 #: Attributes that a captured launch carries and no node keeps.

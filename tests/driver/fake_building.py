@@ -10,6 +10,7 @@ from ctypes import (
 )
 from typing import Any
 
+from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION
 from sigcontract.driver.layouts import (
     BatchMemOpNodeParams,
     GraphNodeParams,
@@ -112,7 +113,8 @@ class FakeBuilding(FakeBase):
         """Whether a launch may carry the attribute: the driver knows it, and the device what it asks for."""
         if attribute_id in (4, 11) and self.compute_capability < (9, 0):
             return False
-        return attribute_id in READABLE | KEPT | LAUNCH_ONLY
+        known = ATTRIBUTE_CUDA_VERSION.get(attribute_id, self.version + 1) <= self.version
+        return known and attribute_id in READABLE | KEPT | LAUNCH_ONLY
 
     @entry("cuEventRecord")
     def _event_record(self, event: int, stream: int) -> None:
@@ -220,7 +222,7 @@ class FakeBuilding(FakeBase):
 
     @entry("cuGraphKernelNodeSetAttribute")
     def _set_attribute(self, node: int, attribute: int, value: int) -> int:
-        unknown_to_device = attribute in KEPT and self.compute_capability < (10, 0)  # refused on an H200
+        unknown_to_device = attribute == 11 and self.compute_capability < (10, 0)  # refused on an H200
         if attribute in LAUNCH_ONLY or unknown_to_device or not self._takes(attribute):
             return INVALID_VALUE
         self._node(node, KERNEL).attributes[attribute] = string_at(value, 64)

@@ -18,7 +18,7 @@ __all__ = [
 KERNEL = 0  # CUgraphNodeType
 NO_CLUSTER = (0, 0, 0)
 _CLUSTER_DIMENSION, _COOPERATIVE, _PRIORITY, _CARVEOUT = 4, 2, 8, 14
-_PREFERRED_CLUSTER_DIMENSION = 11
+_PREFERRED_CLUSTER_DIMENSION, _DEVICE_UPDATABLE, _NVLINK_UTIL_CENTRIC_SCHEDULING = 11, 13, 16
 
 
 @dataclass(eq=False)
@@ -76,6 +76,14 @@ class FakeNode:
     @property
     def priority(self) -> int:
         return self.integer(_PRIORITY)
+
+    @property
+    def nvlink(self) -> int:
+        return self.integer(_NVLINK_UTIL_CENTRIC_SCHEDULING)
+
+    @property
+    def device_updatable(self) -> bool:
+        return self.integer(_DEVICE_UPDATABLE) != 0
 
     @property
     def carveout(self) -> int:

@@ -72,7 +72,7 @@ def _node_answer(old: FakeNode, new: FakeNode, flags: int) -> Answer:  # noqa: C
     refused = None
     if old.type == KERNEL:
         priority = bool(flags & USE_NODE_PRIORITY) and old.priority != new.priority
-        if old.cooperative != new.cooperative or priority:
+        if old.cooperative != new.cooperative or old.nvlink != new.nvlink or priority:
             refused = ATTRIBUTES_CHANGED
     elif old.type == MEMSET:
         flat = (old.params["height"] <= 1, new.params["height"] <= 1)
