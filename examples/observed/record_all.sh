@@ -23,4 +23,5 @@ record triton-scale-3 $programs.triton_scale 3 &
 record compile $programs.compile_mlp &
 record cupy $programs.cupy_graph &
 record two-ranks $programs.two_ranks &
+record torch-block $programs.torch_block &
 wait

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sigcontract.driver import observe_calls as calls
 from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION
-from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
 from sigcontract.driver.observe_calls import Frame, GraphCalls, ModuleCalls, OnEntry, OnReturn
 from sigcontract.driver.observe_cupti import Cupti, CuptiApi, Domain, Resource
-from sigcontract.driver.observe_launches import LaunchLedger
+from sigcontract.driver.observe_launches import SCHEDULING_OFF, LaunchLedger
 from sigcontract.driver.observe_structs import (
     ENTER,
     ApiCall,
@@ -27,9 +26,11 @@ from sigcontract.driver.observe_structs import (
     entered_params,
     graph_event,
     launch_attributes,
+    launch_stream,
     module_event,
     pointer,
     returned_call,
+    uint,
 )
 from sigcontract.errors import MissingExtraError, ObserveError
 from sigcontract.model.attributes import AttributeId
@@ -49,6 +50,7 @@ _Handler = TypeVar("_Handler")
 _WRONG_THREAD = 908
 #: Handles up to this are no streams but names of default streams (CU_STREAM_PER_THREAD is 2), one per thread.
 _LAST_NAMED_STREAM = 2
+_SCHEDULING = int(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING)
 #: Reports of what went wrong in callbacks, the newest.
 _PROBLEMS_KEPT = 100
 
@@ -101,6 +103,9 @@ class Observations:
         #: Graphs whose capture has not delivered them. If it fails, the driver destroys them without a call.
         self._undelivered: set[int] = set()
         self._copying = 0
+        #: Streams that launches of the present captures went to, and whether they have nothing to pass on.
+        self._plain_streams: dict[tuple[int, int], bool] = {}
+        self._scheduling_set = False
         self._lock = Lock()
         self._enabled: set[_Callback] = set()
         self._closed = False
@@ -127,12 +132,7 @@ class Observations:
             Observing has ended, so that the number may be another node's by now.
         """
         self._require_open()
-        carried = self._launches.attributes(node)
-        scheduling = AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING
-        if carried is None or scheduling in carried or not self.complete or self._graph_calls.stream_scheduling_set:
-            return carried
-        # The one attribute without a getter that a stream could pass on; no stream of this process ever had it.
-        return {**carried, scheduling: bytes(ATTRIBUTE_VALUE_BYTES)}
+        return self._launches.attributes(node)
 
     def code_sha256(self, func: int, kern: int) -> str | None:
         """Return the sha256 of the machine code of that CUfunction or CUkernel, or None where it is not known.
@@ -171,6 +171,7 @@ class Observations:
         on_entry: dict[str, OnEntry] = {**self._graph_calls.on_entry()}
         on_return: dict[str, OnReturn] = {**self._graph_calls.on_return()}
         on_return |= dict.fromkeys(calls.BEGIN_CAPTURE, self._capture_began)
+        on_return |= dict.fromkeys(calls.SET_STREAM, self._stream_changed)
         on_return |= dict.fromkeys(calls.INSTANTIATING, self._instantiated)
         if self._modules is not None:
             module_calls = ModuleCalls(self._modules)
@@ -238,7 +239,7 @@ class Observations:
         with_attributes = self._carries_attributes.get(callback_id)
         if with_attributes is not None:
             if frame.made is not None:
-                self._launched(*frame.made, launch_attributes(entered_params(data)) if with_attributes else b"")
+                self._launched(*frame.made, entered_params(data), config=with_attributes)
             return
         call = returned_call(data)
         if frame.copies:
@@ -278,26 +279,44 @@ class Observations:
         else:
             self._modules.context_ending(context_of(data))
 
-    def _launched(self, graph: int, node: int, carried: bytes | None) -> None:
+    def _launched(self, graph: int, node: int, params: int, *, config: bool) -> None:
+        carried = launch_attributes(params) if config else b""
         if carried is None:
             self._launches.forget(node)
             self.problems.append("a launch with an impossible number of attributes; its node stays unobserved")
-        else:
-            self._launches.made(graph, node, carried)
-            self._undelivered.add(graph)
+            return
+        if self._passes_nothing_on(launch_stream(params, config=config)):
+            carried = SCHEDULING_OFF + carried  # first, so that what the launch says itself counts
+        self._launches.made(graph, node, carried)
+        self._undelivered.add(graph)
+
+    def _passes_nothing_on(self, stream: int) -> bool:
+        """Whether the stream is known not to have the attribute that a launch takes from it without a trace."""
+        key = _stream_key(stream)
+        plain = self._plain_streams.get(key)
+        if plain is None:
+            value = self._cupti.stream_attribute(stream, _SCHEDULING) if stream > _LAST_NAMED_STREAM else None
+            never = self.complete and not self._scheduling_set
+            plain = self._plain_streams[key] = never if value is None else not any(value[:4])
+        return plain
+
+    def _stream_changed(self, call: ApiCall, _frame: Frame) -> None:
+        self._plain_streams.clear()
+        self._scheduling_set = self._scheduling_set or uint(call.params + 8) == _SCHEDULING
 
     def _capture_began(self, call: ApiCall, _frame: Frame) -> None:
-        self._captures.add(_stream_key(call))
+        self._captures.add(_stream_key(call.argument(0)))
         self._switch()
 
     def _capture_ended(self, call: ApiCall) -> None:
         if call.result == _WRONG_THREAD:
             return
-        self._captures.discard(_stream_key(call))
+        self._captures.discard(_stream_key(call.argument(0)))
         if call.result == 0:
             self._undelivered.discard(pointer(call.argument(1)))
         if not self._captures:
             self._switch()
+            self._plain_streams.clear()
             undelivered, self._undelivered = self._undelivered, set()
             for graph in undelivered:
                 self._launches.graph_destroyed(graph)
@@ -307,8 +326,7 @@ class Observations:
             listener(call.argument(1))
 
 
-def _stream_key(call: ApiCall) -> tuple[int, int]:
-    stream = call.argument(0)
+def _stream_key(stream: int) -> tuple[int, int]:
     return stream, get_ident() if stream <= _LAST_NAMED_STREAM else 0
 
 

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
-from sigcontract.driver.observe_launches import LaunchLedger
+from sigcontract.driver.observe_launches import SCHEDULING_OFF, LaunchLedger
 from sigcontract.driver.observe_structs import ApiCall, GraphEvent, pointer, read_bytes, uint
-from sigcontract.model.attributes import AttributeId
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode
 from sigcontract.model.nodes import KernelNodeSignature
 
@@ -23,6 +22,7 @@ __all__ = [
     "END_CAPTURE",
     "INSTANTIATING",
     "LAUNCHES",
+    "SET_STREAM",
     "Frame",
     "GraphCalls",
     "ModuleCalls",
@@ -66,6 +66,7 @@ LAUNCHES = {
 BEGIN_CAPTURE = _both(
     "cuStreamBeginCapture", "cuStreamBeginCapture_v2", "cuStreamBeginCaptureToGraph", "cuStreamBeginRecaptureToGraph"
 )
+SET_STREAM = _both("cuStreamSetAttribute", "cuStreamCopyAttributes")
 END_CAPTURE = _both("cuStreamEndCapture")
 INSTANTIATING = (
     "cuGraphInstantiate",
@@ -91,8 +92,6 @@ class GraphCalls:
 
     def __init__(self, ledger: LaunchLedger) -> None:
         self._ledger = ledger
-        #: A stream was given attribute 16, so a launch that does not carry it may have it nevertheless.
-        self.stream_scheduling_set = False
 
     def on_entry(self) -> dict[str, OnEntry]:
         """Handlers that must come before the call: a number is free for others as soon as it returns."""
@@ -112,8 +111,6 @@ class GraphCalls:
             "cuGraphClone": self._graph_cloned,
             "cuGraphKernelNodeSetAttribute": self._attribute_set,
             "cuGraphKernelNodeCopyAttributes": self._attributes_copied,
-            "cuStreamSetAttribute": self._stream_attribute_set,
-            "cuStreamSetAttribute_ptsz": self._stream_attribute_set,
         }
 
     def node_cloned(self, event: GraphEvent, frame: Frame) -> None:
@@ -123,7 +120,8 @@ class GraphCalls:
             self._ledger.cloned(event.graph, event.node, event.original_node)
 
     def _kernel_added(self, call: ApiCall, _frame: Frame) -> None:
-        self._ledger.made(call.argument(1), pointer(call.argument(0)), b"")
+        # Made by hand, so that no stream passed anything on.
+        self._ledger.made(call.argument(1), pointer(call.argument(0)), SCHEDULING_OFF)
 
     def _child_added(self, call: ApiCall, frame: Frame) -> None:
         self._ledger.owns(call.argument(1), pointer(call.argument(0)), frame.clones)
@@ -152,10 +150,6 @@ class GraphCalls:
 
     def _attributes_copied(self, call: ApiCall, _frame: Frame) -> None:
         self._ledger.copied(call.argument(0), call.argument(1))
-
-    def _stream_attribute_set(self, call: ApiCall, _frame: Frame) -> None:
-        if uint(call.params + 8) == AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING:
-            self.stream_scheduling_set = True
 
 
 def adds_graph(name: str, params: int) -> bool:

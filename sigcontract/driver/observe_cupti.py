@@ -6,11 +6,12 @@ through cupti-python adds 22 us to a captured launch, a ctypes callback that cop
 
 import ctypes
 from collections.abc import Callable, Mapping
-from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_uint32, c_void_p
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_uint32, c_void_p, create_string_buffer
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
 from sigcontract.errors import ObserveError
 
 __all__ = ["Cupti", "CuptiApi", "Domain", "RawCallback", "Resource"]
@@ -59,6 +60,10 @@ class CuptiApi(Protocol):
         """Whether cuInit was called already in this process; asking does not call it."""
         ...
 
+    def stream_attribute(self, stream: int, attribute_id: int) -> bytes | None:
+        """cuStreamGetAttribute: the 64 bytes of CUlaunchAttributeValue, or None where the driver will not say."""
+        ...
+
 
 _CALLBACK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_void_p)
 #: Every callback that CUPTI was ever given. A thread may still be inside of one after cuptiUnsubscribe, so the
@@ -84,6 +89,10 @@ class Cupti:
 
     def __init__(self) -> None:
         self._library = _load()
+        try:
+            self._libcuda: ctypes.CDLL | None = ctypes.CDLL("libcuda.so.1")
+        except OSError:  # then nothing will happen that could be observed
+            self._libcuda = None
         self._subscriber = c_void_p()
 
     def driver_callbacks(self) -> Mapping[str, int]:
@@ -125,11 +134,14 @@ class Cupti:
 
     def driver_started(self) -> bool:
         """Whether cuDeviceGetCount has another answer than CUDA_ERROR_NOT_INITIALIZED."""
-        try:
-            libcuda = ctypes.CDLL("libcuda.so.1")
-        except OSError:
-            return False
-        return int(libcuda.cuDeviceGetCount(byref(c_int()))) != _NOT_INITIALIZED
+        return self._libcuda is not None and int(self._libcuda.cuDeviceGetCount(byref(c_int()))) != _NOT_INITIALIZED
+
+    def stream_attribute(self, stream: int, attribute_id: int) -> bytes | None:
+        """cuStreamGetAttribute."""
+        value = create_string_buffer(ATTRIBUTE_VALUE_BYTES)
+        if self._libcuda is None or self._libcuda.cuStreamGetAttribute(c_void_p(stream), attribute_id, value):
+            return None
+        return value.raw
 
     def _result_name(self, result: int) -> str:
         text = c_char_p()

@@ -6,9 +6,14 @@ from struct import Struct
 from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
 from sigcontract.model.attributes import AttributeId
 
-__all__ = ["LaunchLedger"]
+__all__ = ["SCHEDULING_OFF", "LaunchLedger"]
 
 _ATTRIBUTE = Struct(f"<I4x{ATTRIBUTE_VALUE_BYTES}s")
+
+#: The CUlaunchAttribute that a launch would carry to say what is known of it: no NVLink-centric scheduling. It is the
+#: one attribute without a getter that a stream may pass on (cuda.h: valid for streams), so that its absence from a
+#: launch says nothing. cuda.h: 0 is disabled.
+SCHEDULING_OFF = _ATTRIBUTE.pack(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING, bytes(ATTRIBUTE_VALUE_BYTES))
 
 #: Arrays of ended nodes that may stay until they are swept out.
 _SPARE_ARRAYS = 256

@@ -21,6 +21,7 @@ __all__ = [
     "entered_params",
     "graph_event",
     "launch_attributes",
+    "launch_stream",
     "module_event",
     "pointer",
     "read_bytes",
@@ -48,7 +49,9 @@ _DATA_PARAMS = 16  # CUpti_CallbackData.functionParams
 _DATA_RETURN = 24  # CUpti_CallbackData.functionReturnValue
 _DATA_CONTEXT = 40  # CUpti_CallbackData.context
 _RESOURCE_DESCRIPTOR = 16  # CUpti_ResourceData.resourceDescriptor
+_CONFIG_STREAM = 32  # CUlaunchConfig.hStream
 _CONFIG_ATTRIBUTES = 40  # CUlaunchConfig.attrs
+_PLAIN_LAUNCH_STREAM = 40  # hStream of cuLaunchKernel and cuLaunchCooperativeKernel: after f and seven unsigned
 
 
 class ApiCall(NamedTuple):
@@ -133,6 +136,11 @@ def module_event(data: int) -> ModuleEvent:
 def context_of(data: int) -> int:
     """Read the CUcontext of a CUpti_ResourceData, which is its first field."""
     return pointer(data)
+
+
+def launch_stream(params: int, *, config: bool) -> int:
+    """Read the CUstream of a launch, from its CUlaunchConfig or its arguments."""
+    return pointer(pointer(params) + _CONFIG_STREAM if config else params + _PLAIN_LAUNCH_STREAM)
 
 
 def launch_attributes(params: int) -> bytes | None:

@@ -60,7 +60,9 @@ class FakeCupti:
         self.taken = taken
         self.enabled: set[tuple[int, int]] = set()
         self.callback: RawCallback | None = None
-        self.calls = 0
+        self.calls = self.asked = 0
+        #: Stream -> value of an attribute; what is not here the driver will not say.
+        self.streams: dict[int, int] = {}
         self.ids = {name: number for number, name in enumerate(NAMES, start=100)}
 
     def driver_callbacks(self) -> Mapping[str, int]:
@@ -80,6 +82,12 @@ class FakeCupti:
 
     def driver_started(self) -> bool:
         return self.started
+
+    def stream_attribute(self, stream: int, attribute_id: int) -> bytes | None:
+        assert attribute_id == 16
+        self.asked += 1
+        value = self.streams.get(stream)
+        return None if value is None else pack("<I", value).ljust(64, b"\xcc")
 
     def fire(self, domain: Domain, callback_id: int, data: bytes) -> None:
         if self.callback is not None and (int(domain), int(callback_id)) in self.enabled:
@@ -151,9 +159,10 @@ class FakeProgram:
         config = ctypes.create_string_buffer(
             _CONFIG.pack(1, 1, 1, 32, 1, 1, 0, stream, ctypes.addressof(array), len(attributes))
         )
+        params = (ctypes.addressof(config), 0xF) if name.startswith("cuLaunchKernelEx") else (0xF, 0, 0, 0, 0, stream)
         graph = self.capturing.get(stream)
         made = 0 if graph is None else node if node is not None else next(self.handles)
-        self.cupti.api(name, ctypes.addressof(config), 0xF, inside=lambda: self._create(graph, made))
+        self.cupti.api(name, *params, inside=lambda: self._create(graph, made))
         return made
 
     def _create(self, graph: int | None, node: int, kind: int = 0) -> None:

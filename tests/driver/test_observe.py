@@ -18,6 +18,7 @@ PREFERRED = attribute(11, 4, 1, 1)
 DIM_2 = pack("<3I", 2, 1, 1).ljust(64, b"\0")
 DIM_4 = pack("<3I", 4, 1, 1).ljust(64, b"\0")
 SCHEDULING = AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING
+OFF = {SCHEDULING: bytes(64)}
 WRONG_THREAD, INVALIDATED = 908, 901
 
 
@@ -98,12 +99,12 @@ def test_callbacks_stay_on_until_the_last_capture_ends(cupti: FakeCupti, seen: O
 
 def test_nodes_added_by_hand_take_what_is_set_and_copied(seen: Observations, program: FakeProgram) -> None:
     first, second = program.add(0x9), program.add(0x9)
-    assert seen.attributes(first) == {}
+    assert seen.attributes(first) == OFF
     program.set_attribute(first, PREFERRED)
     program.set_attribute(first, CLUSTER, result=1)
-    assert seen.attributes(first) == {11: DIM_4}
+    assert seen.attributes(first) == OFF | {11: DIM_4}
     program.cupti.api("cuGraphKernelNodeCopyAttributes", second, first)
-    assert seen.attributes(second) == {11: DIM_4}
+    assert seen.attributes(second) == OFF | {11: DIM_4}
     program.cupti.api("cuGraphKernelNodeCopyAttributes", second, 0xDEAD)
     assert seen.attributes(second) is None
 
@@ -139,7 +140,7 @@ def test_bodies_of_conditionals_end_with_them(seen: Observations, program: FakeP
     params = ctypes.create_string_buffer(pack("<IIIIQIIQ", 13, 0, 0, 0, 0x55, 0, 2, ctypes.addressof(bodies)), 64)
     program.cupti.api("cuGraphAddNode_v2", program.out(0x70), 0x9, 0, 0, 0, ctypes.addressof(params))
     inside = program.add(0xB2)
-    assert seen.attributes(inside) == {}
+    assert seen.attributes(inside) == OFF
     program.cupti.api("cuGraphDestroyNode", 0x70)
     assert seen.attributes(inside) is None
 
@@ -147,7 +148,7 @@ def test_bodies_of_conditionals_end_with_them(seen: Observations, program: FakeP
 def test_a_kernel_node_may_be_added_by_the_general_call(seen: Observations, program: FakeProgram) -> None:
     params = ctypes.create_string_buffer(64)
     program.cupti.api("cuGraphAddNode_v2", program.out(0x70), 0x9, 0, 0, 0, ctypes.addressof(params))
-    assert seen.attributes(0x70) == {}
+    assert seen.attributes(0x70) == OFF
 
 
 def test_destroyed_graphs_take_their_nodes_and_inner_graphs_along(seen: Observations, program: FakeProgram) -> None:
@@ -166,9 +167,9 @@ def test_the_number_of_a_destroyed_node_is_another_node(seen: Observations, prog
     program.cupti.api("cuGraphDestroyNode", node)
     assert seen.attributes(node) is None
     program.add(0x9, node=node)
-    assert seen.attributes(node) == {}
+    assert seen.attributes(node) == OFF
     program.destroy(graph)
-    assert seen.attributes(node) == {}, "the first owner's end is not the second one's"
+    assert seen.attributes(node) == OFF, "the first owner's end is not the second one's"
 
 
 def test_a_node_from_a_call_that_is_not_watched_is_unknown(cupti: FakeCupti, seen: Observations) -> None:
@@ -219,7 +220,7 @@ def test_threads_that_launch_at_once_are_told_apart(cupti: FakeCupti, seen: Obse
             inside_first.set()
             assert second_done.wait(5)
 
-        cupti.api("cuLaunchKernel", 0, 0, inside=inside)
+        cupti.api("cuLaunchKernel", 0xF, 0, 0, 0, 0, 0x77, inside=inside)
 
     thread = threading.Thread(target=launch_slowly)
     thread.start()
@@ -248,17 +249,55 @@ def test_an_error_in_a_callback_stays_inside(seen: Observations, program: FakePr
     assert list(seen.problems) == ["ZeroDivisionError in a callback: of the listener"]
 
 
-def test_what_a_stream_may_pass_on_is_known_only_where_no_stream_ever_had_it() -> None:
+@pytest.mark.parametrize(
+    ("value", "started", "known"),
+    [(0, True, True), (1, True, False), (None, True, False), (None, False, True), (1, False, False)],
+)
+def test_what_a_stream_may_pass_on_is_known_where_the_stream_does_not_have_it(
+    value: int | None, started: bool, known: bool
+) -> None:
+    cupti = FakeCupti(started=started)
+    seen = Observations(cupti)
+    program = FakeProgram(cupti)
+    if value is not None:
+        cupti.streams[0x77] = value
+    for name in ("cuLaunchKernelEx", "cuLaunchKernel"):
+        program.begin(0x77)
+        node = program.launch(0x77, name=name)
+        program.end(0x77)
+        assert seen.attributes(node) == (OFF if known else {})
+
+
+def test_a_stream_is_asked_once_a_capture_and_again_after_a_change(cupti: FakeCupti, seen: Observations) -> None:
+    program = FakeProgram(cupti)
+    cupti.streams[0x77] = 0
+    program.capture([], [], [])
+    assert cupti.asked == 1
+    program.begin(0x77)
+    before = program.launch(0x77)
+    cupti.streams[0x77] = 1
+    cupti.api("cuStreamSetAttribute", 0x77, int(SCHEDULING), 0)
+    after = program.launch(0x77)
+    assert cupti.asked == 3
+    assert (seen.attributes(before), seen.attributes(after)) == (OFF, {})
+
+
+def test_a_launch_that_carries_it_itself_is_believed(cupti: FakeCupti, seen: Observations) -> None:
+    program = FakeProgram(cupti)
+    cupti.streams[0x77] = 0
+    _, (node,) = program.capture([attribute(SCHEDULING, 1)])
+    assert seen.attributes(node) == {SCHEDULING: pack("<I", 1).ljust(64, b"\0")}
+
+
+def test_once_a_stream_had_it_default_streams_are_not_trusted() -> None:
     cupti = FakeCupti(started=False)
     seen = Observations(cupti)
     program = FakeProgram(cupti)
-    _, (node,) = program.capture([])
-    assert seen.complete
-    assert seen.attributes(node) == {SCHEDULING: bytes(64)}
+    _, (node,) = program.capture([], stream=2)
     cupti.api("cuStreamSetAttribute", 0x5, int(SCHEDULING), 0)
-    assert seen.attributes(node) == {}
-    _, (given,) = program.capture([attribute(SCHEDULING, 1)])
-    assert seen.attributes(given) == {SCHEDULING: pack("<I", 1).ljust(64, b"\0")}
+    _, (later,) = program.capture([], stream=2)
+    assert (seen.attributes(node), seen.attributes(later)) == (OFF, {})
+    assert cupti.asked == 0, "2 names a stream of the thread; the driver would be asked about another thread's"
 
 
 def test_observing_that_has_ended_answers_nothing(cupti: FakeCupti, seen: Observations, program: FakeProgram) -> None:

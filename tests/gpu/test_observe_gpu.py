@@ -15,7 +15,8 @@ from sigcontract.driver.attribute_values import encode_attribute
 from sigcontract.driver.bindings import CudaDriver, default_driver
 from sigcontract.driver.observe import Observations, observe
 from sigcontract.driver.observe_cupti import Cupti
-from sigcontract.errors import ObserveError
+from sigcontract.driver.verify import verify_update
+from sigcontract.errors import DriverCallError, ObserveError
 from sigcontract.model.attributes import AttributeId, ClusterDim
 from sigcontract.model.graph import ChildGraphNode
 from sigcontract.model.nodes import KernelNodeSignature
@@ -154,10 +155,32 @@ def test_nodes_added_by_hand_start_bare_and_take_what_is_set(seen: Observations,
     first = bench.api.add_kernel_node(graph, launch)
     second = bench.api.add_kernel_node(graph, launch, [first])
     bench.api.set_kernel_attribute(first, CLUSTER, encode_attribute(CLUSTER, TWO))
-    bench.api.set_kernel_attribute(first, PREFERRED, encode_attribute(PREFERRED, FOUR))
-    assert preferred(graph, seen) == [("value", "launch", FOUR), ("value", "launch", NONE)]
+    # This driver takes the preferred cluster at a launch alone; a refusal must not be taken for a value.
+    with pytest.raises(DriverCallError):
+        bench.api.set_kernel_attribute(first, PREFERRED, encode_attribute(PREFERRED, FOUR))
+    assert preferred(graph, seen) == [("value", "launch", NONE)] * 2
+    assert width(first, seen) == 2
     check(cuda.cuGraphKernelNodeCopyAttributes(cuda.CUgraphNode(second), cuda.CUgraphNode(first)))
-    assert preferred(graph, seen) == [("value", "launch", FOUR)] * 2
+    assert width(second, seen) == 2
+
+
+def width(node: int, seen: Observations) -> int:
+    carried = seen.attributes(node)
+    assert carried is not None
+    return int.from_bytes(carried[CLUSTER][:4], "little")
+
+
+def test_a_stream_that_passes_nothing_on_leaves_no_attribute_unknown(seen: Observations, bench: Bench) -> None:
+    (node,) = read_graph(bench.capture({}), observations=seen).kernel_nodes
+    unknown = [entry.name for entry in node.attributes if entry.state == "unreadable"]
+    assert unknown == ["synchronization_policy"]
+
+
+def test_an_update_that_is_accepted_and_not_carried_out_is_seen_by_the_kernel(seen: Observations, bench: Bench) -> None:
+    two, four = (read_graph(bench.capture({"cluster_dimension": dim}), observations=seen) for dim in (TWO, FOUR))
+    (difference,) = verify_update(two, four).differences
+    assert (difference.fresh.cluster_dim, difference.updated.cluster_dim) == ((4, 1, 1), (2, 1, 1))
+    assert verify_update(two, two).carried_out
 
 
 def test_clones_and_child_graphs_keep_what_their_originals_were_launched_with(seen: Observations, bench: Bench) -> None:
