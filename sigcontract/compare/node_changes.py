@@ -19,7 +19,7 @@ from sigcontract.model.attributes import AttributeId
 from sigcontract.model.findings import Verdict
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import NodeSignature
-from sigcontract.model.nodes import BatchMemOpNode, KernelNodeSignature, PointerFacts
+from sigcontract.model.nodes import BatchMemOpNode, KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import MAX_EXACT_INT
 
@@ -62,8 +62,10 @@ class NodeComparer:
 
     def differences(self, old: NodeSignature, new: NodeSignature) -> tuple[Difference, ...]:
         """Return the differences of two nodes, those of the graphs inside them left out."""
-        if type(old) is not type(new) or old.node_type != new.node_type:
-            return (_by_rule("node.type", "", subject_of(old), subject_of(new)),)
+        if old.node_type != new.node_type or type(old) is not type(new):
+            # A node known by its number alone may be of the same type as one that has a record.
+            rule = "node.type" if old.node_type != new.node_type else "node.opaque"
+            return (_by_rule(rule, "", subject_of(old), subject_of(new)),)
         here = self.translated(new)
         contradictions = self._contradictions(old, new)
         found: dict[str, Difference] = {}
@@ -71,12 +73,13 @@ class NodeComparer:
             difference = self._function(old, here, contradictions.get(".func"))
             if difference is not None:
                 found[difference.field] = difference
-        self._judge_into(found, old, here)
+        fields = [field for field in field_differences(old, here) if not field.field.startswith(_APART)]
+        self._judge_into(found, old, here, fields)
         if _COMPILED_CLUSTER in found and _CLUSTER in found and _same_cluster_attribute(old, here):
             # The cluster that is compiled in is all that changed the cluster, and the cluster is what it changed.
             found[_COMPILED_CLUSTER] = found.pop(_CLUSTER)._replace(field=_COMPILED_CLUSTER)
-        for difference in field_differences(old, here):
-            if not difference.field.startswith((*_APART, *found)):
+        for difference in fields:
+            if not difference.field.startswith(tuple(found)):
                 found[difference.field] = _by_table(difference)
         return tuple(
             _as_correspondence(difference, contradictions.get(path))
@@ -105,27 +108,27 @@ class NodeComparer:
         unknown = [name for name in _SETTINGS if getattr(old.function, name) is None]
         return numbers, [_by_rule("function.facts-unknown", f".function.{name}", None, None) for name in unknown]
 
-    def _judge_into(self, found: dict[str, Difference], old: NodeSignature, new: NodeSignature) -> None:
+    def _judge_into(
+        self, found: dict[str, Difference], old: NodeSignature, new: NodeSignature, fields: Sequence[Difference]
+    ) -> None:
         """Add what the rules of an update say of the pair, but for its function, which is compared otherwise."""
         refusal = self._judge.refusal(old, new)
         if isinstance(refusal, NodeRefusal):
-            rule = RULES[refusal.rule]
-            # The driver stops at the first reason; what else the same rule judges is another, and the finer path tells.
-            for difference in field_differences(old, new):
-                if difference.rule == rule.id or difference.field.startswith(refusal.field):
-                    found[difference.field] = _by_rule(rule.id, difference.field, difference.old, difference.new)
-            if not any(path.startswith(refusal.field) for path in found):
-                found[refusal.field] = _by_rule(rule.id, refusal.field, refusal.old, refusal.new)
+            _tell(found, _by_rule(refusal.rule, refusal.field, refusal.old, refusal.new), fields)
+            # The driver stops at the first reason; what else the same rule judges is another.
+            for field in fields:
+                if field.rule == refusal.rule:
+                    found.setdefault(field.field, field)
         else:
             for doubt in refusal:
-                found[doubt.field] = _by_rule(doubt.rule, doubt.field, doubt.old, doubt.new)
+                _tell(found, _by_rule(doubt.rule, doubt.field, doubt.old, doubt.new), fields)
         batches = [node for node in (old, new) if isinstance(node, BatchMemOpNode)]
         if len({len(batch.operations) for batch in batches}) > 1:
             return  # there are no pairs of operations to judge
         for difference in self._judge.differences(old, new, old):
             told = any(path.startswith(difference.field) for path in found)
-            if difference.field != ".func" and not told and not _owner_told(difference, found):
-                found[difference.field] = difference
+            if difference.field != ".func" and not told and not _owner_told(difference, fields):
+                _tell(found, difference, fields)
 
     def _function(
         self, old: KernelNodeSignature, new: KernelNodeSignature, contradiction: tuple[str, str] | None
@@ -174,14 +177,14 @@ def _function_change(  # noqa: PLR0911  each kind of evidence, the strongest fir
         before, after = getattr(old, field), getattr(new, field)
         if before != after:
             if not (old.func or old.kern) or not (new.func or new.kern):
-                texts = (_KNOWN if before else _UNKNOWN), (_KNOWN if after else _UNKNOWN)
-                return _by_rule("kernel.function-unknown", f".{field}", *texts)
+                known = (_KNOWN if handle else _UNKNOWN for handle in (before, after))
+                return _by_rule("kernel.function-unknown", f".{field}", *known)
             return _by_rule("kernel.function", f".{field}", f"{before:#x}", f"{after:#x}")
     if old.function is None or new.function is None:
         if old.function is new.function:
             return None
-        texts = (_UNKNOWN if facts is None else _KNOWN for facts in (old.function, new.function))
-        return _by_rule("function.facts-unknown", ".function", *texts)
+        known = (_UNKNOWN if facts is None else _KNOWN for facts in (old.function, new.function))
+        return _by_rule("function.facts-unknown", ".function", *known)
     return _fact_change(old.function, new.function)
 
 
@@ -213,11 +216,24 @@ def _as_correspondence(difference: Difference, texts: tuple[str, str] | None) ->
     return difference if texts is None else difference._replace(old=texts[0], new=texts[1])
 
 
-def _owner_told(difference: Difference, found: Container[str]) -> bool:
-    """Say whether it was told already how the owner of an operand's memory differs, which this says is not proven."""
-    operand = difference.field.rpartition(".")[0]
-    facts = (f"{operand}.pointer.{name}" for name in PointerFacts.__struct_fields__)
-    return difference.rule == "memory.owner-unproven" and any(path in found for path in facts)
+def _tell(found: dict[str, Difference], difference: Difference, fields: Sequence[Difference]) -> None:
+    """Add a difference, where it is of a whole record by the fields that differ in it."""
+    inside = (f"{difference.field}[", f"{difference.field}.")
+    finer = [field for field in fields if field.field.startswith(inside)]
+    for field in finer:
+        found[field.field] = difference._replace(field=field.field, old=field.old, new=field.new)
+    if not finer:
+        found[difference.field] = difference
+
+
+def _owner_told(difference: Difference, fields: Sequence[Difference]) -> bool:
+    """Say whether a difference of an equal address only tells again that the owner of its memory differs."""
+    facts = f"{difference.field.rpartition('.')[0]}.pointer"
+    return (
+        difference.old == difference.new
+        and difference.rule.startswith("memory.")
+        and any(field.field.startswith(facts) for field in fields)
+    )
 
 
 def _same_cluster_attribute(old: NodeSignature, new: NodeSignature) -> bool:

@@ -2,7 +2,7 @@
 
 from sigcontract.compare.rules import RULES
 from sigcontract.model.findings import DumpDiff, Finding, Verdict
-from sigcontract.report.names import shortened
+from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import by_badness, change_of, like_graphs, place_of, summary
 
 __all__ = ["render_diff"]
@@ -34,7 +34,7 @@ def render_diff(diff: DumpDiff) -> str:
 
 def _annotation(finding: Finding, label: str) -> str:
     subject = f" ({shortened(finding.subject, 80)})" if finding.subject else ""
-    text = f"{label}: {place_of(finding)}{subject}: {change_of(finding.old, finding.new)}"
+    text = f"{safe(label)}: {place_of(finding)}{subject}: {change_of(finding.old, finding.new)}"
     if finding.rule in RULES:
         text += f"\n{RULES[finding.rule].why}"
     return _command(_LEVELS[finding.verdict], f"{finding.verdict}: {finding.rule}", text)

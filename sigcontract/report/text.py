@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from sigcontract.compare.rules import RULES
 from sigcontract.model.findings import Finding, GraphDiff, Verdict
 from sigcontract.model.graph import NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
-from sigcontract.report.hunks import Hunks, Row, hunks_of, is_note
+from sigcontract.report.hunks import Part, Row, is_note, parts_of
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_of, counted, like_graphs, summary
 
@@ -88,7 +89,7 @@ def _lines(comparison: Comparison, paint: _Paint) -> Iterator[str]:
         if found is None:
             yield from (f"  {_plain_line(finding, paint)}" for finding in first.findings)
             continue
-        yield from _limited(_drawn(hunks_of(found), paint))
+        yield from _limited(_drawn(list(parts_of(found)), paint))
         yield from _notes([change for change in found.changes if is_note(change)], paint)
     yield from _reasons(result.findings, paint)
 
@@ -117,32 +118,25 @@ def _plain_line(finding: Finding, paint: _Paint) -> str:
 
 
 def _limited(lines: Iterator[str]) -> Iterator[str]:
-    drawn = list(lines)
-    yield from drawn[:_LINES]
-    if len(drawn) > _LINES:
-        yield f"  … {len(drawn) - _LINES} more lines; --format json has every finding"
+    yield from islice(lines, _LINES)
+    if next(lines, None) is not None:
+        yield f"  … cut after {_LINES} lines; --format json has every finding"
 
 
-def _drawn(hunks: Hunks, paint: _Paint) -> Iterator[str]:
-    width = max((len(str(row.place)) for row in hunks.rows), default=1)
-    for block in hunks.blocks:
-        rows = hunks.rows[block.start : block.start + block.length]
-        if block.count > 1:
-            last = hunks.rows[block.start + block.length * block.count - 1]
-            nodes = sum(max(row.left_out, 1) for row in rows)
-            yield paint(
-                f"  {block.count} times these {nodes} nodes, up to [{last.place + max(last.left_out - 1, 0)}]:", _BOLD
-            )
-        for row in rows:
+def _drawn(parts: Sequence[Part], paint: _Paint) -> Iterator[str]:
+    width = max((len(str(part.last)) for part in parts), default=1)
+    for part in parts:
+        if part.times > 1:
+            nodes = counted(part.length, "node")
+            yield paint(f"  {part.times} times these {nodes}, up to [{part.last}]:", _BOLD)
+        for row in part.rows:
             yield from _row(row, width, paint)
-    if hunks.places_left_out:
-        yield f"  … and {hunks.places_left_out} more nodes that differ; --format json has every finding"
 
 
 def _row(row: Row, width: int, paint: _Paint) -> Iterator[str]:
     mark_color = _MARK_COLORS[row.mark]
     if row.node is None:
-        yield paint(f"  … {row.left_out} nodes as before", mark_color)
+        yield paint(f"  … {counted(row.left_out, 'node')} as before", mark_color)
         return
     rules = ""
     if row.mark in "+-":

@@ -4,12 +4,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from sigcontract.model.attributes import AttributeId, LaunchAttribute
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, SignatureDump
 from sigcontract.model.findings import DumpDiff, Finding
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
+from tests.compare import build
 
-__all__ = ["dump", "environment", "kinds", "of_another_process", "only", "without_code"]
+__all__ = ["dump", "environment", "kernel", "kinds", "of_another_process", "only", "without_code"]
 
 
 def environment(**changed: Any) -> Environment:
@@ -27,6 +29,11 @@ def environment(**changed: Any) -> Environment:
         libraries=(),
     )
     return replace(run, **changed)
+
+
+def kernel(*changed: LaunchAttribute, **parts: Any) -> KernelNodeSignature:
+    """Return a kernel node of the measured driver of which every value that matters there is known."""
+    return build.kernel(build.value(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING, 0, observed=True), *changed, **parts)
 
 
 def dump(*graphs: GraphSignature, **changed: Any) -> SignatureDump:

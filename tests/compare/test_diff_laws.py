@@ -30,8 +30,8 @@ from sigcontract.model.nodes import (
     MemOp,
 )
 from sigcontract.wire.canonical import portable_digest
-from tests.compare.build import H200, child, edge, graph, kernel, memcpy, memset, value
-from tests.compare.dumps import dump, kinds, of_another_process, only
+from tests.compare.build import H200, child, edge, graph, memcpy, memset, value
+from tests.compare.dumps import dump, kernel, kinds, of_another_process, only
 from tests.strategies import LAWS, records
 
 KERNEL = kernel(

@@ -1,0 +1,217 @@
+"""The forms of a diff: golden texts, and what hostile names cannot do to them."""
+
+import pytest
+from markdown_it import MarkdownIt
+from msgspec.structs import replace
+
+from sigcontract.compare.diff import Comparison, compare_dumps
+from sigcontract.model.attributes import AttributeId
+from sigcontract.model.dump import LabeledGraph, LibraryVersion, SignatureDump
+from sigcontract.report import github, markdown, text
+from tests.compare.build import H200, child, cluster, graph, without_value
+from tests.compare.dumps import dump, kernel, without_code
+
+GEMM = "_Z4gemmILi4E6__halfEvPKT0_PS1_"
+LAYER = [
+    kernel(name=name, func=number)
+    for number, name in enumerate(
+        ("norm", GEMM, "attention", "add", "scale", "gate", "up", "down", "residual"), start=1
+    )
+]
+CHANGED = [*LAYER[:4], kernel(cluster(2), name="scale", func=5, grid=16), *LAYER[5:]]
+
+
+def compared(old: SignatureDump, new: SignatureDump) -> Comparison:
+    return compare_dumps(old, replace(new, environment=replace(new.environment, process_id=2)), H200)
+
+
+def drawn(old: SignatureDump, new: SignatureDump) -> str:
+    return text.render_diff(compared(old, new))
+
+
+STACKS = compared(dump(graph(*LAYER * 24)), dump(graph(*CHANGED * 24)))
+
+GOLDEN_STACKS = """\
+stale: 1 of 1 graph with findings
+verdicts hold for driver profile nvidia-h200-cuda-13.0
+
+g0: stale, 216 nodes
+  24 times these 9 nodes, up to [215]:
+    [  0] kernel norm  <<<8x1x1, 64x1x1>>>
+    [  1] kernel gemm<4, __half>  <<<8x1x1, 64x1x1>>>
+    [  2] kernel attention  <<<8x1x1, 64x1x1>>>
+    [  3] kernel add  <<<8x1x1, 64x1x1>>>
+  ~ [  4] kernel scale  <<<16x1x1, 64x1x1>>>
+         grid_dim 8x1x1 → 16x1x1  updatable
+         cluster_dimension none → 2x1x1  stale  kernel.cluster-dim
+    [  5] kernel gate  <<<8x1x1, 64x1x1>>>
+    [  6] kernel up  <<<8x1x1, 64x1x1>>>
+    [  7] kernel down  <<<8x1x1, 64x1x1>>>
+    [  8] kernel residual  <<<8x1x1, 64x1x1>>>
+
+kernel.cluster-dim: stale, measured
+  The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
+  upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
+  profiler's record names the new one. Instantiate anew.
+"""
+
+GOLDEN_INSERTED = """\
+rejected: 1 of 1 graph with findings, 1 finding on the environment
+verdicts hold for driver profile nvidia-h200-cuda-13.0
+
+environment
+  libraries[torch]  none → 2.11.0  harmless  environment.library
+
+g0: rejected, 18 → 19 nodes
+  … 10 nodes as before
+    [10] kernel gemm<4, __half>  <<<8x1x1, 64x1x1>>>
+    [11] kernel attention  <<<8x1x1, 64x1x1>>>
+    [12] kernel add  <<<8x1x1, 64x1x1>>>
+  + [13] kernel combine  <<<8x1x1, 64x1x1>>>  rejected  node.added
+    [14] kernel scale  <<<8x1x1, 64x1x1>>>
+    [15] kernel gate  <<<8x1x1, 64x1x1>>>
+    [16] kernel up  <<<8x1x1, 64x1x1>>>
+  … 2 nodes as before
+
+node.added: rejected, measured
+  The node is in the new graph only; another number of nodes is another topology.
+"""
+
+GOLDEN_UNKNOWN = """\
+undetermined: 2 of 2 graphs with findings
+verdicts hold for driver profile nvidia-h200-cuda-13.0
+
+g0, g1: undetermined, 9 nodes
+  ? undetermined  kernel.attribute-unknown: mem_sync_domain of 9 nodes
+  ? undetermined  function.code-unknown: function.code_sha256 of 9 functions
+
+kernel.attribute-unknown: undetermined, reported
+  The value of this attribute is not known on at least one side (unreadable, unsupported, or never asked for).
+  The driver may keep the old value and report success; the same function is no proof of the same value.
+
+function.code-unknown: undetermined, measured
+  The machine code of at least one side was not observed, and across processes nothing else proves that two
+  kernels of one name are one function. Record with observation on (sigcontract record).
+"""
+
+
+def test_a_layer_is_drawn_once_and_the_reason_stands_below() -> None:
+    assert text.render_diff(STACKS) == GOLDEN_STACKS
+
+
+def test_an_inserted_node_is_drawn_with_three_rows_above_and_below() -> None:
+    old = dump(graph(*LAYER * 2))
+    new = dump(
+        graph(*LAYER, *LAYER[:4], kernel(name="_Z7combinePf", func=77), *LAYER[4:]),
+        libraries=(LibraryVersion(name="torch", version="2.11.0"),),
+    )
+    assert drawn(old, new) == GOLDEN_INSERTED
+
+
+def test_what_is_not_known_is_said_under_the_graph_and_equal_graphs_are_drawn_once() -> None:
+    unreadable = without_value(AttributeId.MEM_SYNC_DOMAIN)
+    nodes = [without_code(kernel(unreadable, name=node.name, func=node.func)) for node in LAYER]
+    unknown = dump(graph(*nodes), graph(*nodes))
+    assert drawn(unknown, unknown) == GOLDEN_UNKNOWN
+
+
+def test_no_difference_is_one_line() -> None:
+    assert drawn(dump(graph(*LAYER)), dump(graph(*LAYER))) == "no differences in 1 graph\n"
+
+
+def test_graphs_without_counterpart_and_inner_changes_are_lines_of_their_own() -> None:
+    a, b = child(*LAYER[:2]), child(LAYER[0], kernel(name=GEMM, func=2, block=128))
+    shown = drawn(dump(graph(a)), replace(dump(graph(b), graph()), profile="p"))
+    assert "       graph.nodes[1].block_dim 64x1x1 → 128x1x1  updatable" in shown.splitlines()
+    assert "  graph  none → 0 nodes  undetermined  graph.added" in shown.splitlines()
+    assert "  profile  none → p  undetermined  dump.profile" in shown.splitlines()
+
+
+def test_a_graph_that_differs_everywhere_is_cut_and_says_so() -> None:
+    names = [f"k{index}" for index in range(100)]
+    old, new = (
+        dump(graph(*[kernel(name=name, func=place + 1, grid=place + more) for place, name in enumerate(names)]))
+        for more in (1, 2)
+    )
+    shown = drawn(old, new).splitlines()
+    assert shown[-1] == "  … cut after 60 lines; --format json has every finding"
+    assert len(shown) == 4 + 60 + 1
+
+
+def test_colour_is_used_where_it_is_asked_for_and_changes_nothing_else() -> None:
+    coloured = text.render_diff(STACKS, color=True)
+    assert "\x1b[1;31mstale\x1b[0m" in coloured
+    plain = coloured
+    for code in {part.split("m")[0] for part in coloured.split("\x1b[")[1:]}:
+        plain = plain.replace(f"\x1b[{code}m", "")
+    assert plain == GOLDEN_STACKS
+
+
+HOSTILE = "k\x1b[2J\n::error::|`<b>%0A"
+
+
+def hostile() -> Comparison:
+    """Return a diff in which label, kernel name and library try to be more than text."""
+    old, new = (
+        replace(
+            dump(libraries=(LibraryVersion(name=HOSTILE, version=version),)),
+            graphs=(LabeledGraph(label=HOSTILE, graph=graph(kernel(name=HOSTILE, grid=grid))),),
+        )
+        for grid, version in ((1, "1"), (2, "2\n"))
+    )
+    return compared(old, new)
+
+
+def test_names_cannot_move_the_cursor_or_forge_a_line() -> None:
+    shown = text.render_diff(hostile())
+    assert "\x1b" not in shown
+    assert not any(line.startswith(("::", "[2J")) for line in shown.splitlines())
+
+
+def test_names_cannot_open_a_workflow_command() -> None:
+    shown = github.render_diff(hostile().diff)
+    assert [line.split(" ")[0] for line in shown.splitlines()] == ["::notice", "::notice", "::notice"]
+    assert "\x1b" not in shown
+
+
+def test_names_cannot_be_markup() -> None:
+    rendered = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown.render_diff(hostile().diff))
+    assert "<b>" not in rendered
+    assert rendered.count("<tr>") == 4
+
+
+def test_annotations_come_worst_first_with_the_reason() -> None:
+    shown = github.render_diff(STACKS.diff).splitlines()
+    assert shown[0].startswith(
+        "::error title=stale%3A kernel.cluster-dim::g0: nodes[4].attributes[cluster_dimension] and 23 more (scale): "
+        "none → 2x1x1%0AThe effective cluster"
+    )
+    assert shown[1] == (
+        "::notice title=updatable%3A kernel.grid-dim::g0: nodes[4].grid_dim and 23 more (scale): "
+        "8x1x1 → 16x1x1%0AThe update carries the grid, in blocks."
+    )
+    assert shown[2:] == ["::notice title=sigcontract diff::stale: 1 of 1 graph with findings"]
+
+
+def test_markdown_is_a_heading_and_a_table() -> None:
+    assert markdown.render_diff(STACKS.diff) == (
+        "## sigcontract diff: stale: 1 of 1 graph with findings\n"
+        "\n"
+        "Verdicts hold for the driver profile `nvidia-h200-cuda-13.0`.\n"
+        "\n"
+        "### `g0`: stale\n"
+        "\n"
+        "| verdict | where | what | change | rule | evidence |\n"
+        "|---|---|---|---|---|---|\n"
+        "| **updatable** | `nodes[4].grid_dim and 23 more` | scale | 8x1x1 → 16x1x1 "
+        "| `kernel.grid-dim` | documented |\n"
+        "| **stale** | `nodes[4].attributes[cluster_dimension] and 23 more` | scale | none → 2x1x1 "
+        "| `kernel.cluster-dim` | measured |\n"
+    )
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_many_graphs_with_the_same_findings_share_a_heading(count: int) -> None:
+    old, new = (dump(*[graph(*nodes)] * count) for nodes in (LAYER, CHANGED))
+    headings = [line for line in markdown.render_diff(compared(old, new).diff).splitlines() if line.startswith("###")]
+    assert headings == ["### `g0`: stale" if count == 1 else "### `g0`, `g1`, `g2`, `g3`, `g4` and 2 more: stale"]

@@ -1,0 +1,52 @@
+"""Groups as text: who shares, who is alone and why, what it saves."""
+
+from msgspec.structs import replace
+
+from sigcontract.compare.groups import group_dumps
+from sigcontract.model.dump import LabeledGraph
+from sigcontract.report.groups_text import render_groups
+from tests.compare.build import H200, cluster, graph
+from tests.compare.dumps import dump, kernel
+
+SERVER = replace(
+    dump(),
+    graphs=tuple(
+        LabeledGraph(label=label, graph=each)
+        for label, each in {
+            "bs=1": graph(*[kernel(grid=1)] * 264),
+            "bs=2": graph(*[kernel(grid=2)] * 264),
+            "clustered": graph(*[kernel(cluster(2))] * 264),
+        }.items()
+    ),
+)
+
+GOLDEN = """\
+share: 3 graphs, 2 executables (1 fewer, 0.3 to 2.7 MB)
+  bs=1, bs=2
+  alone: clustered; nearest bs=1, parted by
+    nodes[0].attributes[cluster_dimension] none → 2x1x1  stale  kernel.cluster-dim, at 264 places
+
+memory is an estimate, low: 350 kB per executable of 264 nodes, measured on an H200 under driver 580.159.04; \
+high: 10,240 bytes a node, as CCCL reckons
+"""
+
+
+def test_groups_near_misses_and_savings_are_shown() -> None:
+    assert render_groups(group_dumps([SERVER], ["share"], H200), ["server.dump.json"]) == GOLDEN
+
+
+def test_with_several_dumps_each_graph_names_its_file() -> None:
+    shown = render_groups(group_dumps([SERVER, SERVER], ["portable"], H200), ["a", "b"]).splitlines()
+    assert shown[0] == "portable: 6 graphs, 3 groups of the same in any process"
+    assert "  a: bs=1, b: bs=1" in shown
+
+
+def test_a_graph_without_another_says_so() -> None:
+    alone = replace(SERVER, graphs=SERVER.graphs[:1])
+    shown = render_groups(group_dumps([alone], ["share"], H200), ["a"])
+    assert shown == "share: 1 graph, 1 executable\n  alone: bs=1; there is no other to compare it with\n"
+
+
+def test_labels_cannot_move_the_cursor() -> None:
+    hostile = replace(SERVER, graphs=tuple(replace(e, label=f"{e.label}\x1b[2J") for e in SERVER.graphs))
+    assert "\x1b" not in render_groups(group_dumps([hostile], ["share"], H200), ["a"])
