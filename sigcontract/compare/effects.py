@@ -171,7 +171,7 @@ class Effects:
         """Yield the attributes that decide whether the driver refuses, and are not known."""
         for attribute_id in self._deciding(attributes.entries):
             entry = attributes.entries.get(attribute_id)
-            if entry is None or entry.value is None:
+            if (entry is None or entry.value is None) and not self._can_only_refuse(attribute_id, entry, entry):
                 yield _unknown(attribute_id, entry, entry)
 
     def differences(self, held: AttributeSet, candidate: AttributeSet, fixed: AttributeSet) -> tuple[Difference, ...]:
@@ -211,7 +211,8 @@ class Effects:
                 # Not a change: no graph that holds such a node can be updated, and no header says with which answer.
                 result, changed = None, True
             elif old is None or new is None or old.value is None or new.value is None:
-                doubts.append(_unknown(attribute_id, old, new))
+                if not self._can_only_refuse(attribute_id, old, new):
+                    doubts.append(_unknown(attribute_id, old, new))
                 continue
             else:
                 result = UpdateResult.ERROR_ATTRIBUTES_CHANGED
@@ -220,6 +221,17 @@ class Effects:
                 path = attribute_path(attribute_id)
                 return NodeRefusal(self.of(attribute_id).rule.id, result, path, value_text(old), value_text(new))
         return tuple(doubts)
+
+    def _can_only_refuse(self, attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> bool:
+        """Whether all that a hidden change of the attribute can do is to have the update refused, the exec left alone.
+
+        Of cooperative and device-updatable that is not so: the one decides what becomes of a function.
+        """
+        return (
+            attribute_id not in _JUDGED_ELSEWHERE
+            and self.of(attribute_id).rule.id == "kernel.attribute-rejected"
+            and all(entry is not None and entry.state == "unreadable" for entry in (old, new))
+        )
 
     def _compare(
         self,

@@ -397,7 +397,8 @@ _MORE_KERNEL: Final = (
     ),
     Rule(
         "kernel.attribute-rejected", "LaunchAttribute.value", _REJECTED, "measured",
-        "The profile measured that this driver refuses a change of the attribute.",
+        "The profile measured that this driver refuses a change of the attribute. Where neither node can be read it is "
+        "taken to be the same: if it is not, the driver refuses the update and the exec stays as it was.",
         "the profile", "only where the profile says rejected",
     ),
 )  # fmt: skip

@@ -265,7 +265,7 @@ ATTRIBUTE_VERDICTS: dict[int, tuple[Verdict, Verdict]] = {
     AttributeId.LAUNCH_COMPLETION_EVENT: (Verdict.HARMLESS, Verdict.HARMLESS),
     AttributeId.DEVICE_UPDATABLE_KERNEL_NODE: (Verdict.REJECTED, Verdict.REJECTED),
     AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT: (Verdict.HARMLESS, Verdict.HARMLESS),
-    AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING: (Verdict.HARMLESS, Verdict.HARMLESS),
+    AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING: (Verdict.HARMLESS, Verdict.REJECTED),
     # Newer than the measured driver: no launch there can have carried them.
     AttributeId.PORTABLE_CLUSTER_SIZE_MODE: (Verdict.UNDETERMINED, Verdict.HARMLESS),
     AttributeId.SHARED_MEMORY_MODE: (Verdict.UNDETERMINED, Verdict.HARMLESS),
@@ -292,6 +292,15 @@ def test_every_attribute_with_and_without_a_profile(attribute_id: int) -> None:
     for profile, verdict in zip((None, H200), ATTRIBUTE_VERDICTS[attribute_id], strict=True):
         assert predict_update(old, new, profile).verdict is verdict
         assert predict_update(old, old, profile).verdict is Verdict.IDENTICAL
+
+
+def test_what_cannot_be_read_and_can_only_be_refused_hides_nothing() -> None:
+    """The H200 refuses a change of id 16, and lets nobody read it: an exec never runs the wrong value."""
+    attribute_id = AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING
+    unreadable = graph(kernel(without_value(attribute_id)))
+    known = graph(known_everywhere(value(attribute_id, 1, observed=True)))
+    assert predict_update(unreadable, unreadable, H200).verdict is Verdict.IDENTICAL
+    assert predict_update(unreadable, known, H200).result is None
 
 
 @pytest.mark.parametrize("effect", ["applied", "stale", "rejected", "unknown"])
