@@ -184,13 +184,20 @@ def _notes(changes: Sequence[Change], paint: _Paint) -> Iterator[str]:
     for change in changes:
         by_rule.setdefault((change.difference.rule, change.difference.verdict), []).append(change)
     for (rule, verdict), same in by_rule.items():
-        fields = ", ".join(_field(change) for change in same[:_FIELDS])
-        more = f" and {len(same) - _FIELDS} more" if len(same) > _FIELDS else ""
-        count = max(change.number for change in same)
-        of = counted(count, "function" if rule == "function.code-unknown" else "node")
         about = f" ({shortened(same[0].subject, _NAME)})" if len(same) == 1 and same[0].subject else ""
-        what = "" if rule == "node.alignment" else f": {safe(fields)}{more} of {of}{about}"
-        yield f"  ? {paint.verdict(verdict)}  {rule}{what}"
+        yield f"  ? {paint.verdict(verdict)}  {rule}{_extent(rule, same)}{about}"
+
+
+def _extent(rule: str, changes: Sequence[Change]) -> str:
+    """Return of what and of how much something is not known."""
+    if rule == "node.alignment":
+        return ""
+    count = max(change.number for change in changes)
+    if rule == "function.code-unknown":
+        return f": {counted(count, 'function')}"
+    fields = ", ".join(map(_field, changes[:_FIELDS]))
+    more = f" and {len(changes) - _FIELDS} more" if len(changes) > _FIELDS else ""
+    return f": {safe(fields)}{more} of {counted(count, 'node')}"
 
 
 def _reasons(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:

@@ -83,7 +83,7 @@ verdicts hold for driver profile nvidia-h200-cuda-13.0
 
 g0, g1: undetermined, 9 nodes
   ? undetermined  kernel.attribute-unknown: mem_sync_domain of 9 nodes
-  ? undetermined  function.code-unknown: function.code_sha256 of 9 functions
+  ? undetermined  function.code-unknown: 9 functions
 
 kernel.attribute-unknown: undetermined, reported
   The value of this attribute is not known on at least one side (unreadable, unsupported, or never asked for).

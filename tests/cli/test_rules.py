@@ -1,0 +1,41 @@
+"""``sigcontract rules``."""
+
+import json
+
+import pytest
+
+from sigcontract.cli.main import main
+from sigcontract.compare.rules import RULES
+
+
+def test_every_rule_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(RULES)
+
+
+def test_a_rule_is_explained_with_what_it_depends_on_and_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "kernel.cluster-dim"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("kernel.cluster-dim: stale, reported\n  The effective cluster")
+    assert "\n  depends on: the profile's cluster_fixed_at" in shown
+    assert "https://github.com/ml-explore/mlx/pull/2813" in shown
+
+
+def test_json_is_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--format", "json"]) == 0
+    assert [rule["id"] for rule in json.loads(capsys.readouterr().out)] == list(RULES)
+    assert main(["rules", "node.added", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("rule", "hint"),
+    [
+        pytest.param("kernel.cluster", "; near it are kernel.cluster-", id="alike"),
+        pytest.param("split", "; near it are function.split", id="part of one"),
+        pytest.param("qqq", "; `sigcontract rules` lists them", id="like none"),
+    ],
+)
+def test_an_unknown_rule_is_refused_with_the_nearest(rule: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", rule]) == 2
+    assert capsys.readouterr().err.startswith(f"sigcontract: error[usage]: no rule is called '{rule}'{hint}")
