@@ -10,5 +10,4 @@ EXTRAS = ("cuda", "observe", "report", "zstd")
 project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
 extras = project["optional-dependencies"]
 for requirement in [*project["dependencies"], *(line for extra in EXTRAS for line in extras.get(extra, []))]:
-    name, version, marker = re.fullmatch(r"([\w-]+)>=([\w.]+)[^;]*(;.*)?", requirement).groups()
-    print(f"{name}=={version}{marker or ''}")
+    print(re.sub(r"^([\w-]+)>=([\w.]+)", r"\1==\2", requirement))
