@@ -37,8 +37,14 @@ def _policy(found: PolicyGroups, files: Sequence[str]) -> Iterator[str]:
 def _saved(found: PolicyGroups) -> str:
     if not found.executables_saved:
         return ""
-    low, high = (size / _MEGABYTE for size in (found.memory_saved_bytes_low, found.memory_saved_bytes_high))
-    return f" ({found.executables_saved} fewer, {low:.1f} to {high:.1f} MB)"
+    low, high = _size(found.memory_saved_bytes_low), _size(found.memory_saved_bytes_high)
+    return f" ({found.executables_saved} fewer, {low} to {high})"
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes < _MEGABYTE:
+        return f"{size_bytes / 1000:.0f} kB"
+    return f"{size_bytes / _MEGABYTE:.1f} MB"
 
 
 def _near_miss(lone: NearMiss, files: Sequence[str]) -> Iterator[str]:

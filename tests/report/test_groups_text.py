@@ -1,7 +1,13 @@
 """Groups as text: who shares, who is alone and why, what it saves."""
 
+import re
+import shlex
+from pathlib import Path
+
+import pytest
 from msgspec.structs import replace
 
+from sigcontract.cli.main import main
 from sigcontract.compare.groups import group_dumps
 from sigcontract.model.dump import LabeledGraph
 from sigcontract.report.groups_text import render_groups
@@ -20,8 +26,10 @@ SERVER = replace(
     ),
 )
 
+PAGE = Path(__file__).parents[2] / "docs" / "diff.md"
+
 GOLDEN = """\
-share: 3 graphs, 2 executables (1 fewer, 0.3 to 2.7 MB)
+share: 3 graphs, 2 executables (1 fewer, 350 kB to 2.7 MB)
   bs=1, bs=2
   alone: clustered; nearest bs=1, parted by
     nodes[0].attributes[cluster_dimension] none → 2x1x1  stale  kernel.cluster-dim, at 264 places
@@ -50,3 +58,17 @@ def test_a_graph_without_another_says_so() -> None:
 def test_labels_cannot_move_the_cursor() -> None:
     hostile = replace(SERVER, graphs=tuple(replace(e, label=f"{e.label}\x1b[2J") for e in SERVER.graphs))
     assert "\x1b" not in render_groups(group_dumps([hostile], ["share"], H200), ["a"])
+
+
+def sessions() -> list[tuple[str, str]]:
+    blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return [(command.removeprefix("$ "), output) for command, _, output in (block.partition("\n") for block in blocks)]
+
+
+@pytest.mark.parametrize(("command", "output"), sessions())
+def test_the_page_shows_what_the_commands_print(
+    command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(PAGE.parents[1])
+    main(shlex.split(command)[1:])
+    assert capsys.readouterr().out == output
