@@ -14,7 +14,7 @@ from sigcontract.compare.differences import NodeJudge, function_identity
 from sigcontract.compare.effects import Difference
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import body_pairs, pair_graphs, subject_of
-from sigcontract.compare.predict import Findings, Placed, differences_along
+from sigcontract.compare.predict import Findings, Placed, differences_along, placed_refusal
 from sigcontract.compare.rules import RULES
 from sigcontract.compare.share_key import share_key
 from sigcontract.errors import UsageError
@@ -104,7 +104,7 @@ def same(
     rules = _policy(policy)
     reasons, all_found = Findings(profile), []
     for placed, parts in rules.compare(a, b, NodeJudge(profile, flags)):
-        all_found.append(placed.difference.verdict)
+        all_found.append(placed[0].verdict)
         if parts:
             reasons.add(placed)
     parting = reasons.collapsed()
@@ -154,17 +154,17 @@ def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[P
         yield placed, True
     for path, node in b.walk():
         for difference in judge.unknowns(node):
-            yield Placed(difference, path, subject_of(node)), True
+            yield (difference, path, subject_of(node)), True
 
 
 def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
     for placed in _by_index(portable_form(a), portable_form(b)):
-        if placed.difference.field != ".name" or _are_durable(placed.difference):
+        if placed[0].field != ".name" or _are_durable(placed[0]):
             yield _as_correspondence(placed), True
     for graph in (a,) if a == b else (a, b):
         for path, node in graph.walk():
             for difference in _portable_unknowns(node, judge):
-                yield Placed(difference, path, subject_of(node)), True
+                yield (difference, path, subject_of(node)), True
 
 
 def _share(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
@@ -178,15 +178,15 @@ def _share_functions(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> 
 def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, parting: frozenset[str]) -> Iterator[Parting]:
     pairing = pair_graphs(a, b, judge.refusal)
     if pairing.refusal is not None:
-        yield Placed.of(pairing.refusal), True
+        yield placed_refusal(pairing.refusal), True
     for placed in differences_along(pairing, (a, b), judge):
-        difference = placed.difference
+        difference = placed[0]
         parts = difference.rule in parting or not difference.verdict.safe or judge.effects.is_hint(difference.rule)
         yield placed, parts
     if pairing.refusal is None and parting is _PARTS_SHARE:
         for pair in pairing.walk(a, b):
             for difference in _facts_unproven(pair.held, pair.candidate):
-                yield Placed(difference, pair.candidate_path, subject_of(pair.candidate)), True
+                yield (difference, pair.candidate_path, subject_of(pair.candidate)), True
 
 
 def _facts_unproven(old: NodeSignature, new: NodeSignature) -> Iterator[Difference]:
@@ -213,7 +213,7 @@ def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[Pl
             yield _placed("node.type", path, subject, subject_of(old), subject)
         elif old is not new and old != new:
             for difference in field_differences(old, new):
-                yield Placed(difference, path, subject)
+                yield difference, path, subject
             for below, old_body, new_body in body_pairs(old, new):
                 yield from _by_index(old_body, new_body, path + below)
         yield from _edges(a.dependencies[index], b.dependencies[index], f"{at}dependencies[{index}]", subject)
@@ -227,7 +227,7 @@ def _edges(old: tuple[Dependency, ...], new: tuple[Dependency, ...], at: str, su
         return
     for place, (before, after) in enumerate(zip(old, new, strict=True)):
         for difference in field_differences(before, after):
-            yield Placed(difference, f"{at}[{place}]", subject)
+            yield difference, f"{at}[{place}]", subject
 
 
 def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Difference]:
@@ -252,11 +252,11 @@ def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Differ
 
 def _as_correspondence(placed: Placed) -> Placed:
     """Name what the number of a function or a context stands for in a portable form."""
-    field = placed.difference.field
-    rule = _CORRESPONDENCE.get(field)
+    difference, path, subject = placed
+    rule = _CORRESPONDENCE.get(difference.field)
     if rule is None:
         return placed
-    return placed._replace(difference=_difference(rule, field, placed.difference.old, placed.difference.new))
+    return _difference(rule, difference.field, difference.old, difference.new), path, subject
 
 
 def _are_durable(difference: Difference) -> bool:
@@ -276,7 +276,7 @@ def _difference(rule_id: str, field: str, old: int | str | None, new: int | str 
 
 
 def _placed(rule_id: str, path: str, subject: str | None, old: int | str, new: int | str) -> Placed:
-    return Placed(_difference(rule_id, "", old, new), path, subject)
+    return _difference(rule_id, "", old, new), path, subject
 
 
 _POLICIES: Final[Mapping[str, _Policy]] = MappingProxyType(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from sigcontract.compare.differences import NodeJudge
 from sigcontract.compare.effects import Difference
@@ -16,36 +16,14 @@ if TYPE_CHECKING:
     from sigcontract.model.graph import GraphSignature, NodeSignature
     from sigcontract.model.profile import DriverProfile
 
-__all__ = ["Findings", "Placed", "check_profile", "differences_along", "predict_update"]
+__all__ = ["Findings", "Placed", "check_profile", "differences_along", "placed_refusal", "predict_update"]
 
 #: Paths that a finding of many places lists besides the first.
 MAX_ALSO: Final = 8
 
 
-class Placed(NamedTuple):
-    """A difference and where it is.
-
-    Attributes
-    ----------
-    difference
-        What differs.
-    path
-        Path of the node in the candidate.
-    subject
-        The node, for people; None where the graphs as a whole differ.
-    """
-
-    difference: Difference
-    path: str
-    subject: str | None
-
-    @classmethod
-    def of(cls, refusal: Refusal) -> "Placed":
-        """Return a refusal as a difference."""
-        rule = RULES[refusal.rule]
-        difference = Difference(rule.id, "", rule.verdict, rule.evidence, refusal.old, refusal.new)
-        return cls(difference, refusal.path, refusal.subject)
-
+#: A difference, the path of its node in the candidate, and the node for people (None: the graphs as a whole differ).
+Placed = tuple[Difference, str, str | None]
 
 #: The node that each node of the exec's graph was at the first launch, by path; None: they are the same.
 Origin = dict[str, "NodeSignature"] | None
@@ -87,7 +65,7 @@ def predict_update(
     findings = Findings(profile)
     refusal = pairing.refusal
     if refusal is not None:
-        findings.add(Placed.of(refusal))
+        findings.add(placed_refusal(refusal))
     origin: Origin = None
     if refusal is None and fixed is not None and fixed is not held:
         origin = _origin(fixed, held, judge, findings)
@@ -109,15 +87,15 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
     """Return the node at the first launch of each node that the exec holds, and add where that cannot be told."""
     pairing = pair_graphs(fixed, held, judge.refusal)
     if pairing.refusal is not None:
-        findings.add(Placed.of(pairing.refusal._replace(rule="topology.fixed-unrelated")))
+        findings.add(placed_refusal(pairing.refusal._replace(rule="topology.fixed-unrelated")))
         return None
-    origin: Origin = {}
+    origin: dict[str, NodeSignature] = {}
     for pair in pairing.walk(fixed, held):
         origin[pair.candidate_path] = pair.held
         if type(pair.held) is not type(pair.candidate):
             rule, texts = RULES["node.opaque"], (subject_of(pair.held), subject_of(pair.candidate))
             opaque = Difference(rule.id, "", rule.verdict, rule.evidence, *texts)
-            findings.add(Placed(opaque, pair.candidate_path, texts[1]))
+            findings.add((opaque, pair.candidate_path, texts[1]))
             origin[pair.candidate_path] = pair.candidate
     return origin
 
@@ -152,6 +130,13 @@ def check_profile(profile: "DriverProfile", environment: "Environment") -> None:
             )
 
 
+def placed_refusal(refusal: Refusal) -> Placed:
+    """Return a refusal as a difference with its place."""
+    rule = RULES[refusal.rule]
+    difference = Difference(rule.id, "", rule.verdict, rule.evidence, refusal.old, refusal.new)
+    return difference, refusal.path, refusal.subject
+
+
 class Findings:
     """Collects differences with their places; equal ones become one finding with a count.
 
@@ -167,7 +152,11 @@ class Findings:
 
     def add(self, placed: Placed) -> None:
         """Add a difference."""
-        self._places.setdefault(placed.difference, []).append(placed)
+        places = self._places.get(placed[0])
+        if places is None:
+            self._places[placed[0]] = [placed]
+        else:
+            places.append(placed)
 
     def collapsed(self) -> tuple[Finding, ...]:
         """Return the findings, in the order in which they were first added."""
@@ -177,16 +166,18 @@ class Findings:
         evidence = difference.evidence
         if evidence == "measured" and not self._measured:
             evidence = _without_measurement(RULES[difference.rule])
+        _, path, subject = places[0]
+        others = places[1 : 1 + MAX_ALSO]
         return Finding(
             rule=difference.rule,
-            path=places[0].path + difference.field,
+            path=path + difference.field,
             verdict=difference.verdict,
             evidence=evidence,
             old=difference.old,
             new=difference.new,
-            subject=places[0].subject,
+            subject=subject,
             count=len(places),
-            also=tuple(place.path + difference.field for place in places[1 : 1 + MAX_ALSO]),
+            also=tuple([other + difference.field for _, other, _ in others]),
         )
 
 
@@ -223,7 +214,8 @@ def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where 
     """
     held, candidate = graphs
     refused = refused or pairing.refusal is not None
-    seen: dict[tuple[int, int, int], list[Difference]] = {}
+    # By the number of the candidate's node: equal layers share nodes, and pair them alike.
+    seen: dict[int, tuple[NodeSignature, NodeSignature, list[Difference]]] = {}
     old_nodes, new_nodes = held.nodes, candidate.nodes
     for old, new in sorted(pairing.pairs, key=itemgetter(1)):
         before, after = old_nodes[old], new_nodes[new]
@@ -231,17 +223,19 @@ def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where 
             for doubt in pairing.doubts[new]:
                 rule = RULES[doubt.rule]
                 difference = Difference(rule.id, doubt.field, rule.verdict, rule.evidence, doubt.old, doubt.new)
-                yield Placed(difference, f"{at[1]}nodes[{new}]", subject_of(after))
+                yield difference, f"{at[1]}nodes[{new}]", subject_of(after)
         if not refused:
             first = before if origin is None else origin[f"{at[0]}nodes[{old}]"]
-            key = id(before), id(after), id(first)
-            differences = seen.get(key)
-            if differences is None:
-                differences = seen[key] = judge.differences(before, after, first)
+            known = seen.get(id(after))
+            if known is not None and known[0] is before and known[1] is first:
+                differences = known[2]
+            else:
+                differences = judge.differences(before, after, first)
+                seen[id(after)] = before, first, differences
             if differences:
                 path, subject = f"{at[1]}nodes[{new}]", subject_of(after)
                 for difference in differences:
-                    yield Placed(difference, path, subject)
+                    yield difference, path, subject
         if new in pairing.inner:
             bodies = zip(pairing.inner[new], body_pairs(before, after), strict=False)
             for inner, (below, old_body, new_body) in bodies:
