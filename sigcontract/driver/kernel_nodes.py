@@ -138,7 +138,7 @@ class KernelNodeReader:
             if attribute_id in given:
                 value = decode_attribute(attribute_id, given[attribute_id])
                 entry = LaunchAttribute(id=attribute_id, state="value", origin="node", value=value)
-            elif (seen := _seen(attribute_id, launched if known else None)) is not None:
+            elif (seen := _seen(attribute_id, launched, known=known)) is not None:
                 value = decode_attribute(attribute_id, seen)
                 entry = LaunchAttribute(id=attribute_id, state="value", origin="launch", value=value)
             else:
@@ -148,10 +148,11 @@ class KernelNodeReader:
         return tuple(entries)
 
 
-def _seen(attribute_id: int, launched: dict[int, bytes] | None) -> bytes | None:
+def _seen(attribute_id: int, launched: dict[int, bytes] | None, *, known: bool) -> bytes | None:
+    """Return what the launch had: what it carried, or the default where nothing else could have set it."""
     if launched is None:
         return None
-    default = bytes(ATTRIBUTE_VALUE_BYTES) if attribute_id in ZERO_WHERE_NOT_PASSED else None
+    default = bytes(ATTRIBUTE_VALUE_BYTES) if known and attribute_id in ZERO_WHERE_NOT_PASSED else None
     return launched.get(attribute_id, default)
 
 

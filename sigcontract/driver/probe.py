@@ -7,15 +7,16 @@ from typing import NamedTuple
 from sigcontract.driver.api import BuildApi, KernelLaunch
 from sigcontract.driver.attribute_values import encode_attribute
 from sigcontract.driver.probe_kernels import REPORT_BYTES, Report, parse_report, probe_ptx
-from sigcontract.errors import DriverCallError
-from sigcontract.model.attributes import AttributeValue
+from sigcontract.errors import DriverError
+from sigcontract.model.attributes import AttributeId, AttributeValue
 
 __all__ = ["Probe", "ProbeRig"]
 
 #: Kernel name -> the code that it reports.
 _KERNELS = {"sigcontract_probe_1": 1, "sigcontract_probe_2": 2}
 
-CLUSTERS_SINCE = (9, 0)
+_CLUSTERS_SINCE = (9, 0)
+_EVENT_ATTRIBUTES = frozenset({AttributeId.PROGRAMMATIC_EVENT, AttributeId.LAUNCH_COMPLETION_EVENT})
 
 
 class Probe(NamedTuple):
@@ -55,7 +56,7 @@ class ProbeRig:
             stack.callback(api.context_pop)
         self.device = api.current_device()
         self.compute_capability = api.compute_capability(self.device)
-        self.clusters = self.compute_capability >= CLUSTERS_SINCE
+        self.clusters = self.compute_capability >= _CLUSTERS_SINCE
         module = api.module_load(probe_ptx(_KERNELS, clusters=self.clusters))
         stack.callback(api.module_unload, module)
         self._functions = {code: api.module_function(module, name) for name, code in _KERNELS.items()}
@@ -121,7 +122,7 @@ class ProbeRig:
         self.api.begin_capture(first)
         try:
             self._launch_all(first, second, probes)
-        except DriverCallError:
+        except DriverError:
             self._abandon(first)
             raise
         return self._kept(self.api.end_capture(first), self.api.graph_destroy)
@@ -142,14 +143,10 @@ class ProbeRig:
         """End a capture whose error is on its way to the caller already."""
         try:
             graph = self.api.end_capture(stream)
-        except DriverCallError:
+        except DriverError:
             return
         self.api.graph_destroy(graph)
 
     def _kept(self, handle: int, give_back: Callable[[int], None]) -> int:
         self._stack.callback(give_back, handle)
         return handle
-
-
-#: PROGRAMMATIC_EVENT, LAUNCH_COMPLETION_EVENT
-_EVENT_ATTRIBUTES = frozenset({7, 12})

@@ -11,11 +11,9 @@ from sigcontract.driver.node_params import NODE_READERS, body_graphs, hex64
 from sigcontract.errors import DriverCallError, GraphReadError
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, OpaqueNode
+from sigcontract.wire.limits import MAX_GRAPH_DEPTH
 
 __all__ = ["read_graph"]
-
-#: Graphs inside graphs, how deep: bounds the recursion of every consumer.
-MAX_DEPTH = 64
 
 
 def read_graph(
@@ -44,7 +42,7 @@ def read_graph(
     DriverUnavailableError
         There is no driver to ask; ``.reason`` says what is missing.
     GraphReadError
-        What was given is no graph, is no longer one, changed while it was read, or is nested deeper than 64.
+        What was given is no graph, is no longer one, changed while it was read, or is nested too deep for a dump.
     DriverCallError
         The driver failed.
     """
@@ -60,8 +58,9 @@ class _GraphReader:
         self._kernels = KernelNodeReader(api, observations)
 
     def read(self, graph: int, depth: int) -> GraphSignature:
-        if depth > MAX_DEPTH:
-            raise GraphReadError(f"graphs are nested deeper than {MAX_DEPTH}; flatten the innermost ones")
+        if depth > MAX_GRAPH_DEPTH:
+            msg = f"graphs are nested more than {MAX_GRAPH_DEPTH} deep, which no dump can hold; flatten the innermost"
+            raise GraphReadError(msg)
         try:
             handles = self._api.graph_nodes(graph)
         except DriverCallError as error:

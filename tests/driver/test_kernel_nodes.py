@@ -132,6 +132,15 @@ def test_a_launch_seen_without_an_attribute_that_only_launches_carry_had_its_def
     assert states(node)[17] == ("unsupported", "node")
 
 
+def test_a_launch_that_carried_an_attribute_newer_than_the_driver_is_believed(fake: FakeDriver) -> None:
+    graph = kernel_graph(fake.driver())
+    (handle,) = fake.driver().graph_nodes(graph.graph)
+    seen = Seen({handle: {17: encode_attribute(17, 2)}})
+    (node,) = read_graph(graph.graph, driver=fake.driver(), observations=seen).kernel_nodes
+    assert states(node)[17] == ("value", "launch")
+    assert node.attribute_value(17) == 2
+
+
 def test_nodes_whose_launch_was_not_seen_stay_unreadable(fake: FakeDriver) -> None:
     graph = kernel_graph(fake.driver(), 2)
     handles = fake.driver().graph_nodes(graph.graph)

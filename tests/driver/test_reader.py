@@ -23,6 +23,8 @@ from sigcontract.model.nodes import (
     MemOp,
     MemsetNode,
 )
+from sigcontract.wire.canonical import digest
+from sigcontract.wire.limits import MAX_GRAPH_DEPTH
 from tests.driver.build import GraphBuilder
 from tests.driver.conftest import Workshop
 from tests.driver.fake import FakeDriver, ptx
@@ -297,16 +299,18 @@ def test_an_edge_that_leads_out_of_the_graph_is_an_error(fake: FakeDriver) -> No
         read_graph(graph.graph, driver=Late(fake.resolve))
 
 
-def test_graphs_nested_deeper_than_64_are_refused(fake: FakeDriver) -> None:
+def test_graphs_nested_deeper_than_a_dump_can_hold_are_refused(fake: FakeDriver) -> None:
     driver = fake.driver()
     inner = GraphBuilder(driver)
-    for _ in range(65):
+    for _ in range(MAX_GRAPH_DEPTH + 1):
         outer = GraphBuilder(driver)
         outer.child(inner.graph)
         inner = outer
     with pytest.raises(GraphReadError) as caught:
         read_graph(inner.graph, driver=driver)
-    assert str(caught.value) == "graphs are nested deeper than 64; flatten the innermost ones"
+    assert str(caught.value) == ("graphs are nested more than 32 deep, which no dump can hold; flatten the innermost")
+    deepest = read_graph(fake.graphs[inner.graph].nodes[0].children[0].handle, driver=driver)
+    assert digest(deepest)
 
 
 def test_the_driver_of_the_process_is_asked_by_default(monkeypatch: pytest.MonkeyPatch, fake: FakeDriver) -> None:
