@@ -403,3 +403,14 @@ def test_law_share_promises_an_update_that_is_taken_and_carried_out(
         if same(policy, a, b, profile).same:
             prediction = predict_update(a, b, profile)
             assert (prediction.result, prediction.verdict.safe) == (UpdateResult.SUCCESS, True)
+
+
+@LAWS
+@given(walk=st.lists(near_graphs(), min_size=3, max_size=3))
+def test_law_share_holds_along_a_walk_of_updates(walk: list[GraphSignature]) -> None:
+    """An exec launched with the first and updated to the second may take the third."""
+    fixed, held, candidate = walk
+    for policy in ("share", "share-functions"):
+        if same(policy, fixed, held, H200).same and same(policy, held, candidate, H200).same:
+            assert same(policy, fixed, candidate, H200).same
+            assert predict_update(held, candidate, H200, fixed).verdict.safe
