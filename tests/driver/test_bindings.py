@@ -112,6 +112,16 @@ def test_parameters_that_the_driver_refuses_are_unknown(fake: FakeDriver) -> Non
     assert driver.function_attribute(1, 4) is None
 
 
+def test_a_getter_that_fails_on_one_of_many_nodes_is_an_error(fake: FakeDriver) -> None:
+    driver = fake.driver()
+    graph = GraphBuilder(driver)
+    nodes = [graph.empty() for _ in range(3)]
+    assert driver.node_dependencies(nodes[0]) == ([], b"")
+    fake.fail("cuGraphNodeGetType", 400, after=1)
+    with pytest.raises(DriverCallError, match="cuGraphNodeGetType failed with CUDA_ERROR_INVALID_HANDLE"):
+        driver.node_types(nodes)
+
+
 def test_the_default_driver_is_made_once(monkeypatch: pytest.MonkeyPatch, fake: FakeDriver) -> None:
     monkeypatch.setattr(bindings, "resolve_with_bindings", lambda: fake.resolve)
     default_driver.cache_clear()

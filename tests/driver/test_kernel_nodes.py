@@ -9,7 +9,7 @@ from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION, encode_a
 from sigcontract.driver.bindings import CudaDriver
 from sigcontract.driver.reader import read_graph
 from sigcontract.errors import DriverCallError, GraphReadError
-from sigcontract.model.attributes import AttributeId, ClusterDim, RawValue
+from sigcontract.model.attributes import AttributeId, AttributeValue, ClusterDim, RawValue
 from sigcontract.model.dims import Dim3
 from sigcontract.model.nodes import KernelNodeSignature
 from tests.driver.build import GraphBuilder
@@ -160,6 +160,20 @@ def test_an_observed_value_of_a_wrong_size_is_an_error(fake: FakeDriver) -> None
 def test_equal_nodes_are_one_record(fake: FakeDriver) -> None:
     nodes = read_graph(kernel_graph(fake.driver(), 10).graph, driver=fake.driver()).kernel_nodes
     assert len({id(node) for node in nodes}) == 1
+
+
+def test_nodes_that_differ_in_an_attribute_alone_are_two_records(fake: FakeDriver) -> None:
+    driver = fake.driver()
+    function = driver.module_function(driver.module_load(ptx("add")), "add")
+    graph = GraphBuilder(driver)
+    for priority, width in ((0, 2), (-1, 2), (0, 4), (0, 2)):
+        attributes: dict[int, AttributeValue] = {8: priority, 4: ClusterDim(x=width, y=1, z=1)}
+        graph.kernel(function, arguments=(POINTER,), attributes=attributes)
+    nodes = read_graph(graph.graph, driver=driver).kernel_nodes
+    assert [(node.priority, node.cluster_dim) for node in nodes] == [
+        (priority, Dim3(x=width, y=1, z=1)) for priority, width in ((0, 2), (-1, 2), (0, 4), (0, 2))
+    ]
+    assert nodes[0] is nodes[3]
 
 
 def test_nodes_beyond_one_pass_are_read_like_those_within(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sigcontract.driver.node_params import NODE_READERS
+from sigcontract.driver.layouts import ConditionalNodeParams
+from sigcontract.driver.node_params import NODE_READERS, body_graphs
 from sigcontract.driver.reader import read_graph
 from sigcontract.errors import GraphReadError
 from sigcontract.model.nodes import (
@@ -108,6 +109,10 @@ def test_a_handle_that_json_cannot_hold_is_an_error(fake: FakeDriver) -> None:
     assert str(caught.value) == (
         "CUevent is 0x20000000000000, above 2**53 - 1; such a number cannot be recorded exactly: report this"
     )
+
+
+def test_bodies_that_the_driver_does_not_show_are_unreadable_each() -> None:
+    assert body_graphs(ConditionalNodeParams(size=2)) == [0, 0]
 
 
 def test_types_with_a_reader_are_not_also_read_elsewhere() -> None:
