@@ -63,7 +63,13 @@ def register(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--format", choices=("json", "msgpack"), default="json", help="form of the dumps")
     parser.add_argument("--stacks", action="store_true", help="keep the Python stack of every instantiation")
-    parser.add_argument("--no-code", action="store_true", help="leave machine code alone, and module loads unwatched")
+    parser.add_argument(
+        "--code",
+        choices=("images", "all", "none"),
+        default="images",
+        help="where machine code is taken from: images that the program loads, as JIT compilers do; all: also from fat "
+        "binaries and PTX, which may lock up a program with threads (docs/observe.md); none (default: %(default)s)",
+    )
     parser.add_argument("--no-host", action="store_true", help="leave host and process id out of the dumps")
     parser.add_argument(
         "--signal",
@@ -125,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
         format=args.format,
         stacks=args.stacks,
         host=not args.no_host,
-        code=not args.no_code,
+        code=args.code,
         demand=None if args.signal == "none" else args.signal,
     )
     settings.check()

@@ -1,8 +1,8 @@
 """Which loaded module a function's code lies in, and so what the code is.
 
-A load through cuModuleLoad* gives the handle and the cubin in one call. A library's module is loaded later, inside
-of the call that first needs it, and nothing names the library then; so its code is known where every candidate that
-holds a kernel of that name has the same code, and unknown otherwise.
+A program that passes a cubin to cuModuleLoadData or cuLibraryLoadData gives handle and code in one call. What the
+driver finds in a fat binary, or makes of PTX, shows only as it is loaded, and nothing names the library then; so its
+code is known where every candidate that holds a kernel of that name has the same code, and unknown otherwise.
 """
 
 from collections.abc import Callable, Iterable
@@ -83,12 +83,15 @@ class ModuleLedger:
     Parameters
     ----------
     complete
-        Whether it is told of every load of the process, because it began before cuInit.
+        Whether nothing was loaded before this was told of it, because it began before cuInit.
+    sees_loads
+        Whether it is told of modules as the driver loads them, not only of the calls that the program makes.
     driver
         The driver to ask of functions; by default this process's own, opened at the first question.
     """
 
-    def __init__(self, *, complete: bool, driver: Callable[[], CodeDriver] = CudaCode) -> None:
+    def __init__(self, *, complete: bool, sees_loads: bool, driver: Callable[[], CodeDriver] = CudaCode) -> None:
+        self.sees_loads = sees_loads
         self._complete = complete
         self._open_driver = driver
         self._driver: CodeDriver | None = None
@@ -102,8 +105,7 @@ class ModuleLedger:
     @property
     def kept_bytes(self) -> int:
         """Bytes of images that are kept for a later question."""
-        kept = [*self._modules.values(), *(module for module in self._libraries.values() if module is not None)]
-        return sum(module.kept_bytes for module in kept)
+        return sum(module.kept_bytes for module in self._known())
 
     def loaded(self, event: ModuleEvent) -> None:
         """Take note of a module, as CUPTI shows it at its load."""
@@ -122,16 +124,24 @@ class ModuleLedger:
         for module_id in [number for number, module in self._modules.items() if module.context == context]:
             self.unloading(module_id)
 
-    def module_loaded(self, handle: int, module_ids: Iterable[int]) -> None:
-        """Take note of a CUmodule and the modules that were loaded inside of the call that made it."""
-        modules = [self._modules[module_id] for module_id in module_ids if module_id in self._modules]
-        if len(modules) == 1:
-            modules[0].handle = handle
-            self._by_handle[handle] = modules[0]
+    def module_loaded(self, handle: int, image: int, module_ids: Iterable[int]) -> None:
+        """Take note of a CUmodule, the address of what it was made from, and what was loaded inside of that call."""
+        loaded = [self._modules[module_id] for module_id in module_ids if module_id in self._modules]
+        cubin = _image_at(image) if image and not loaded else None
+        if cubin is not None:
+            loaded = [_Module(cubin)]
+        if len(loaded) == 1:
+            loaded[0].handle = handle
+            self._by_handle[handle] = loaded[0]
 
     def module_unloaded(self, handle: int) -> None:
         """Take note of cuModuleUnload."""
         self._by_handle.pop(handle, None)
+        self._answers.clear()
+
+    def contexts_ended(self) -> None:
+        """Take note that a context may have ended, and its modules with it: none is known by its handle any more."""
+        self._by_handle.clear()
         self._answers.clear()
 
     def library_loaded(self, handle: int, code: int) -> None:
@@ -169,15 +179,19 @@ class ModuleLedger:
         image = self._libraries.get(library)
         if image is not None:
             return image.sha256(name)
-        if not self._complete and library not in self._libraries:
+        if not self.sees_loads or not (self._complete or library in self._libraries):
             return None
         candidates = [module for module in self._modules.values() if not module.handle and module.may_hold(name)]
         codes = {module.sha256(name) for module in candidates} - {None}
         return codes.pop() if len(codes) == 1 else None
 
+    def _known(self) -> set["_Module"]:
+        libraries = (module for module in self._libraries.values() if module is not None)
+        return {*self._modules.values(), *self._by_handle.values(), *libraries}
+
     def _bound_memory(self) -> None:
         kept = self.kept_bytes
-        for module in self._modules.values():
+        for module in self._known():
             if kept <= IMAGES_KEPT_BYTES:
                 return
             kept -= module.kept_bytes

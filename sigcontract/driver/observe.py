@@ -11,26 +11,35 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sigcontract.driver import observe_calls as calls
 from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION
 from sigcontract.driver.observe_calls import Frame, GraphCalls, ModuleCalls, OnEntry, OnReturn
-from sigcontract.driver.observe_cupti import Cupti, CuptiApi, Domain, Resource
+from sigcontract.driver.observe_cupti import Cupti, CuptiApi, Domain, RawCallback, Resource
 from sigcontract.driver.observe_launches import SCHEDULING_OFF, LaunchLedger
 from sigcontract.driver.observe_structs import (
+    CONFIG_STREAM,
+    DATA_PARAMS,
     ENTER,
+    LAUNCH_ATTRIBUTE_BYTES,
+    MAX_LAUNCH_ATTRIBUTES,
+    PLAIN_LAUNCH_STREAM,
+    RESOURCE_DESCRIPTOR,
     ApiCall,
     api_site,
     context_of,
     entered_params,
+    graph_data_at,
     graph_event,
-    launch_attributes,
-    launch_stream,
+    launch_config_at,
     module_event,
     pointer,
+    pointers_at,
+    read_bytes,
     returned_call,
     uint,
+    uints_at,
 )
 from sigcontract.errors import MissingExtraError, ObserveError
 from sigcontract.model.attributes import AttributeId
@@ -40,7 +49,12 @@ from sigcontract.model.profile import DriverProfile
 if TYPE_CHECKING:
     from sigcontract.driver.code_identity_modules import ModuleLedger
 
-__all__ = ["Observations", "observable_attributes", "observe"]
+__all__ = ["CodeSource", "Observations", "observable_attributes", "observe"]
+
+#: Where machine code is taken from. ``images``: cubins that the program itself passes to cuModuleLoadData or
+#: cuLibraryLoadData, as JIT compilers do. ``all``: also what the driver finds in fat binaries or makes of PTX, as it
+#: loads them; see `observe` for what that risks. ``none``: nowhere.
+CodeSource = Literal["images", "all", "none"]
 
 _Callback = tuple[Domain, int]
 _MODULE_EVENTS = (Resource.MODULE_LOADED, Resource.MODULE_UNLOAD_STARTING, Resource.CONTEXT_DESTROY_STARTING)
@@ -50,6 +64,9 @@ _Handler = TypeVar("_Handler")
 _WRONG_THREAD = 908
 #: Handles up to this are no streams but names of default streams (CU_STREAM_PER_THREAD is 2), one per thread.
 _LAST_NAMED_STREAM = 2
+# Plain integers: members of an IntEnum cost a comparison several times as much.
+_DRIVER_API, _RESOURCE, _NODE_CREATED = int(Domain.DRIVER_API), int(Domain.RESOURCE), int(Resource.GRAPHNODE_CREATED)
+_KERNEL = KernelNodeSignature.node_type
 _SCHEDULING = int(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING)
 #: Reports of what went wrong in callbacks, the newest.
 _PROBLEMS_KEPT = 100
@@ -98,19 +115,22 @@ class Observations:
         self._launches = LaunchLedger()
         self._modules = modules(self.complete) if modules is not None else None
         self._graph_calls = GraphCalls(self._launches)
+        #: By thread: the watched call in progress; the launch in progress, and the graph and node that it made.
         self._frames: dict[int, Frame] = {}
+        self._launching: dict[int, tuple[int, int] | None] = {}
         self._captures: set[tuple[int, int]] = set()
         #: Graphs whose capture has not delivered them. If it fails, the driver destroys them without a call.
         self._undelivered: set[int] = set()
         self._copying = 0
         #: Streams that launches of the present captures went to, and whether they have nothing to pass on.
-        self._plain_streams: dict[tuple[int, int], bool] = {}
+        self._plain_streams: dict[int, bool] = {}
         self._scheduling_set = False
+        self._refused = cupti.driver_started() and cupti.streams_refuse(_SCHEDULING)
         self._lock = Lock()
         self._enabled: set[_Callback] = set()
         self._closed = False
         self._watch(cupti.driver_callbacks())
-        cupti.subscribe(self._callback)
+        cupti.subscribe(self._made_callback())
         try:
             for callback in self._always:
                 cupti.enable(*callback, on=True)
@@ -179,17 +199,17 @@ class Observations:
             on_return |= module_calls.on_return()
         self._on_entry = _by_id(on_entry, ids)
         self._on_return = _by_id(on_return, ids)
-        self._carries_attributes = _by_id(calls.LAUNCHES, ids)
+        self._launch_forms = _by_id(calls.LAUNCHES, ids)
         self._copies = {ids[name]: name for name in calls.COPYING if name in ids}
         self._ends_capture = {ids[name] for name in calls.END_CAPTURE if name in ids}
         rare = self._on_entry.keys() | self._on_return.keys() | self._ends_capture
         self._always: list[_Callback] = [(Domain.DRIVER_API, callback_id) for callback_id in sorted(rare)]
-        if self._modules is not None:
+        if self._modules is not None and self._modules.sees_loads:
             self._always += [(Domain.RESOURCE, int(resource)) for resource in _MODULE_EVENTS]
         self._while_copying = {(Domain.RESOURCE, int(Resource.GRAPHNODE_CLONED))}
         self._while_capturing = {
             (Domain.RESOURCE, int(Resource.GRAPHNODE_CREATED)),
-            *((Domain.DRIVER_API, callback_id) for callback_id in self._carries_attributes),
+            *((Domain.DRIVER_API, callback_id) for callback_id in self._launch_forms),
         }
 
     def _switch(self, *, copying: int = 0) -> None:
@@ -208,20 +228,47 @@ class Observations:
     def _forked(self) -> None:
         """In a forked child: no other thread lives, and no call is in progress."""
         self._lock = Lock()
-        self._frames = {}
+        self._frames.clear()
+        self._launching.clear()
 
     # Callbacks
 
-    def _callback(self, _userdata: int | None, domain: int, callback_id: int, data: int) -> None:
-        try:
-            if domain == Domain.RESOURCE:
-                self._resource(callback_id, data)
-            elif api_site(data) == ENTER:
-                self._entered(callback_id, data)
-            else:
-                self._returned(callback_id, data)
-        except Exception as error:  # noqa: BLE001  C called: whatever happens here must not reach the user's launch
-            self.problems.append(f"{type(error).__name__} in a callback: {error}")
+    def _made_callback(self) -> RawCallback:
+        """Return what CUPTI calls. Launches are handled here, with everything at hand: this runs inside of them."""
+        forms, launching, frames = self._launch_forms, self._launching, self._frames
+        forget, launched = self._launches.forget, self._launched
+
+        def callback(_userdata: int | None, domain: int, callback_id: int, data: int) -> None:
+            try:
+                if domain == _DRIVER_API and callback_id in forms:
+                    if uints_at(data)[0] == ENTER:
+                        launching[get_ident()] = None
+                        return
+                    made = launching.pop(get_ident(), None)
+                    if made is not None:
+                        launched(made, pointers_at(data + DATA_PARAMS)[0], forms[callback_id])
+                elif domain == _RESOURCE and callback_id == _NODE_CREATED:
+                    graph, _, node, _, node_type = graph_data_at(pointers_at(data + RESOURCE_DESCRIPTOR)[0])
+                    if node_type == _KERNEL:
+                        thread = get_ident()
+                        if thread in launching:
+                            launching[thread] = (graph, node)
+                        elif thread not in frames:
+                            forget(node)  # made by a call that is not watched
+                else:
+                    self._rare(domain, callback_id, data)
+            except Exception as error:  # noqa: BLE001  C called: whatever happens must not reach the user's launch
+                self.problems.append(f"{type(error).__name__} in a callback: {error}")
+
+        return callback
+
+    def _rare(self, domain: int, callback_id: int, data: int) -> None:
+        if domain == _RESOURCE:
+            self._resource(callback_id, data)
+        elif api_site(data) == ENTER:
+            self._entered(callback_id, data)
+        else:
+            self._returned(callback_id, data)
 
     def _entered(self, callback_id: int, data: int) -> None:
         frame = self._frames[get_ident()] = Frame(callback_id)
@@ -236,11 +283,6 @@ class Observations:
         frame = self._frames.pop(get_ident(), None)
         if frame is None or frame.callback_id != callback_id:
             return  # the call began before its callback was on
-        with_attributes = self._carries_attributes.get(callback_id)
-        if with_attributes is not None:
-            if frame.made is not None:
-                self._launched(*frame.made, entered_params(data), config=with_attributes)
-            return
         call = returned_call(data)
         if frame.copies:
             self._switch(copying=-1)
@@ -251,15 +293,7 @@ class Observations:
 
     def _resource(self, callback_id: int, data: int) -> None:
         frame = self._frames.get(get_ident())
-        if callback_id == Resource.GRAPHNODE_CREATED:
-            event = graph_event(data)
-            if event.node_type != KernelNodeSignature.node_type:
-                return
-            if frame is None:
-                self._launches.forget(event.node)  # made by a call that is not watched
-            elif frame.callback_id in self._carries_attributes:
-                frame.made = (event.graph, event.node)
-        elif callback_id == Resource.GRAPHNODE_CLONED:
+        if callback_id == Resource.GRAPHNODE_CLONED:
             # Instantiation copies nodes too, into the executable; those are nobody's to ask about.
             if frame is not None and frame.callback_id in self._copies:
                 self._graph_calls.node_cloned(graph_event(data), frame)
@@ -279,25 +313,31 @@ class Observations:
         else:
             self._modules.context_ending(context_of(data))
 
-    def _launched(self, graph: int, node: int, params: int, *, config: bool) -> None:
-        carried = launch_attributes(params) if config else b""
-        if carried is None:
-            self._launches.forget(node)
-            self.problems.append("a launch with an impossible number of attributes; its node stays unobserved")
-            return
-        if self._passes_nothing_on(launch_stream(params, config=config)):
-            carried = SCHEDULING_OFF + carried  # first, so that what the launch says itself counts
-        self._launches.made(graph, node, carried)
-        self._undelivered.add(graph)
-
-    def _passes_nothing_on(self, stream: int) -> bool:
-        """Whether the stream is known not to have the attribute that a launch takes from it without a trace."""
-        key = _stream_key(stream)
-        plain = self._plain_streams.get(key)
+    def _launched(self, made: tuple[int, int], params: int, config: bool) -> None:  # noqa: FBT001  by place, for speed
+        if config:
+            stream, attributes, count = launch_config_at(pointers_at(params)[0] + CONFIG_STREAM)
+            if count > MAX_LAUNCH_ATTRIBUTES:
+                self._launches.forget(made[1])
+                self.problems.append("a launch with an impossible number of attributes; its node stays unobserved")
+                return
+            carried = read_bytes(attributes, LAUNCH_ATTRIBUTE_BYTES * count)
+        else:
+            stream, carried = pointers_at(params + PLAIN_LAUNCH_STREAM)[0], b""
+        plain = self._plain_streams.get(stream)
         if plain is None:
-            value = self._cupti.stream_attribute(stream, _SCHEDULING) if stream > _LAST_NAMED_STREAM else None
-            never = self.complete and not self._scheduling_set
-            plain = self._plain_streams[key] = never if value is None else not any(value[:4])
+            plain = self._ask(stream)
+        if plain:
+            carried = SCHEDULING_OFF + carried  # first, so that what the launch says itself counts
+        self._launches.made(made[0], made[1], carried)
+        self._undelivered.add(made[0])
+
+    def _ask(self, stream: int) -> bool:
+        """Whether the stream is known not to have the attribute that a launch takes from it without a trace."""
+        never = self._refused or (self.complete and not self._scheduling_set)
+        if stream <= _LAST_NAMED_STREAM:
+            return never
+        value = self._cupti.stream_attribute(stream, _SCHEDULING)
+        plain = self._plain_streams[stream] = never if value is None else not any(value[:4])
         return plain
 
     def _stream_changed(self, call: ApiCall, _frame: Frame) -> None:
@@ -340,8 +380,8 @@ _shared_lock = Lock()
 
 
 @contextmanager
-def observe(*, code: bool = True) -> Iterator[Observations]:
-    """Observe this process's launches and module loads for as long as the block lasts.
+def observe(*, code: CodeSource = "images") -> Iterator[Observations]:
+    """Observe this process's launches and modules for as long as the block lasts.
 
     CUPTI has one subscription per process, so blocks that overlap, also under ``sigcontract record``, share one
     `Observations`.
@@ -349,7 +389,11 @@ def observe(*, code: bool = True) -> Iterator[Observations]:
     Parameters
     ----------
     code
-        Whether to identify machine code as well. Ignored where observing is under way already.
+        Where machine code is taken from, see `CodeSource`. Ignored where observing is under way already. ``all``
+        watches loads from inside of the driver, which holds a lock meanwhile: if another thread of the program
+        calls the driver (an allocation, a launch, an event record) without releasing Python's interpreter lock, each
+        waits for the other for ever. PyTorch, Triton and cuda-bindings release it for most calls, not for all. The
+        other sources never wait inside of the driver.
 
     Yields
     ------
@@ -361,7 +405,7 @@ def observe(*, code: bool = True) -> Iterator[Observations]:
     ObserveError
         CUPTI is missing (``cupti_missing``), taken by another tool (``cupti_taken``), or does not start.
     MissingExtraError
-        ``code`` needs pyelftools, which the extra ``observe`` brings.
+        Code is wanted, and pyelftools is not there, which the extra ``observe`` brings.
 
     Examples
     --------
@@ -377,12 +421,12 @@ def observe(*, code: bool = True) -> Iterator[Observations]:
         release()
 
 
-def acquire(*, code: bool = True) -> Observations:
+def acquire(*, code: CodeSource = "images") -> Observations:
     """Return the process's `Observations`, started where it is not; each call needs its `release`."""
     global _shared, _holders  # noqa: PLW0603  CUPTI's subscription is the process's
     with _shared_lock:
         if _shared is None:
-            _shared = Observations(Cupti(), _module_ledger() if code else None)
+            _shared = Observations(Cupti(), None if code == "none" else _module_ledger(sees_loads=code == "all"))
         _holders += 1
         return _shared
 
@@ -397,11 +441,11 @@ def release() -> None:
             _shared = None
 
 
-def _module_ledger() -> "Callable[[bool], ModuleLedger]":
+def _module_ledger(*, sees_loads: bool) -> "Callable[[bool], ModuleLedger]":
     try:
         from sigcontract.driver.code_identity_modules import ModuleLedger  # noqa: PLC0415  needs pyelftools
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "elftools":
             raise
         raise MissingExtraError("identifying machine code", extra="observe") from error
-    return lambda complete: ModuleLedger(complete=complete)
+    return lambda complete: ModuleLedger(complete=complete, sees_loads=sees_loads)

@@ -38,12 +38,10 @@ OnReturn = Callable[["ApiCall", "Frame"], None]
 class Frame:
     """A watched call in progress on one thread, and what happened inside of it so far."""
 
-    __slots__ = ("callback_id", "clones", "copies", "made", "modules")
+    __slots__ = ("callback_id", "clones", "copies", "modules")
 
     def __init__(self, callback_id: int) -> None:
         self.callback_id = callback_id
-        #: Graph and node of the kernel node that was made, if one was.
-        self.made: tuple[int, int] | None = None
         #: Whether callbacks for copied nodes were turned on for it.
         self.copies = False
         #: Graphs that nodes were copied into, in order.
@@ -173,9 +171,14 @@ class ModuleCalls:
 
     def on_return(self) -> dict[str, OnReturn]:
         """Handlers of calls that succeeded."""
-        loads = ("cuModuleLoad", "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary")
+        made_from_memory = ("cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary")
+        # A primary context ends with its last release, and which one that is, the call does not say.
+        ends = ("cuCtxDestroy", "cuCtxDestroy_v2", "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2")
+        releases = ("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2")
         return {
-            **dict.fromkeys(loads, self._module_loaded),
+            **dict.fromkeys(made_from_memory, self._module_loaded),
+            **dict.fromkeys((*ends, *releases), lambda _call, _frame: self._ledger.contexts_ended()),
+            "cuModuleLoad": lambda call, frame: self._ledger.module_loaded(pointer(call.argument(0)), 0, frame.modules),
             "cuLibraryLoadData": lambda call, _: self._ledger.library_loaded(
                 pointer(call.argument(0)), call.argument(1)
             ),
@@ -183,4 +186,4 @@ class ModuleCalls:
         }
 
     def _module_loaded(self, call: ApiCall, frame: Frame) -> None:
-        self._ledger.module_loaded(pointer(call.argument(0)), frame.modules)
+        self._ledger.module_loaded(pointer(call.argument(0)), call.argument(1), frame.modules)

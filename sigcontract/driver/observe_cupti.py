@@ -64,6 +64,10 @@ class CuptiApi(Protocol):
         """cuStreamGetAttribute: the 64 bytes of CUlaunchAttributeValue, or None where the driver will not say."""
         ...
 
+    def streams_refuse(self, attribute_id: int) -> bool:
+        """Whether no stream can have the attribute: the driver refuses to set it on one. False: cannot tell."""
+        ...
+
 
 _CALLBACK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_void_p)
 #: Every callback that CUPTI was ever given. A thread may still be inside of one after cuptiUnsubscribe, so the
@@ -71,7 +75,10 @@ _CALLBACK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_void_p)
 _kept: list[Any] = []
 
 _MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39
+_INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 _NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED
+_CAPTURE_MODE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
+_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 _SOUGHT = ("libcupti.so.13", "libcupti.so.12")
 
 
@@ -142,6 +149,24 @@ class Cupti:
         if self._libcuda is None or self._libcuda.cuStreamGetAttribute(c_void_p(stream), attribute_id, value):
             return None
         return value.raw
+
+    def streams_refuse(self, attribute_id: int) -> bool:
+        """Try to set the attribute to 0 on a stream of our own; nothing of the program's is touched."""
+        if self._libcuda is None:
+            return False
+        stream, mode = c_void_p(), c_int(_CAPTURE_MODE_RELAXED)
+        # Captures of other threads forbid some calls; in this mode they do not mind this thread's.
+        if self._libcuda.cuThreadExchangeStreamCaptureMode(byref(mode)):
+            return False
+        try:
+            if self._libcuda.cuStreamCreate(byref(stream), _NON_BLOCKING):
+                return False  # no context is current here
+            value = create_string_buffer(ATTRIBUTE_VALUE_BYTES)
+            refused = self._libcuda.cuStreamSetAttribute(stream, attribute_id, value) == _INVALID_VALUE
+            self._libcuda.cuStreamDestroy_v2(stream)
+            return bool(refused)
+        finally:
+            self._libcuda.cuThreadExchangeStreamCaptureMode(byref(mode))
 
     def _result_name(self, result: int) -> str:
         text = c_char_p()

@@ -6,27 +6,34 @@ cupti_callbacks.h and generated_cuda_meta.h (CUPTI 12.0 to 13.0, 64-bit).
 """
 
 from ctypes import c_ubyte
+from functools import partial
 from struct import Struct
 from typing import NamedTuple
 
 __all__ = [
+    "CONFIG_STREAM",
+    "DATA_PARAMS",
     "ENTER",
     "LAUNCH_ATTRIBUTE_BYTES",
     "MAX_LAUNCH_ATTRIBUTES",
+    "PLAIN_LAUNCH_STREAM",
+    "RESOURCE_DESCRIPTOR",
     "ApiCall",
     "GraphEvent",
     "ModuleEvent",
     "api_site",
     "context_of",
     "entered_params",
+    "graph_data_at",
     "graph_event",
-    "launch_attributes",
-    "launch_stream",
+    "launch_config_at",
     "module_event",
     "pointer",
+    "pointers_at",
     "read_bytes",
     "returned_call",
     "uint",
+    "uints_at",
 ]
 
 #: CUPTI_API_ENTER; CUPTI_API_EXIT is 1.
@@ -43,15 +50,13 @@ _UINT = Struct("<I")
 _POINTER = Struct("<Q")
 _GRAPH_DATA = Struct("<QQQQI")  # graph, originalGraph, node, originalNode, nodeType
 _MODULE_DATA = Struct("<I4xQQ")  # moduleId, cubinSize, pCubin
-_LAUNCH_ATTRIBUTES = Struct("<QI")  # attrs, numAttrs
 
-_DATA_PARAMS = 16  # CUpti_CallbackData.functionParams
+DATA_PARAMS = 16  # CUpti_CallbackData.functionParams
 _DATA_RETURN = 24  # CUpti_CallbackData.functionReturnValue
 _DATA_CONTEXT = 40  # CUpti_CallbackData.context
-_RESOURCE_DESCRIPTOR = 16  # CUpti_ResourceData.resourceDescriptor
-_CONFIG_STREAM = 32  # CUlaunchConfig.hStream
-_CONFIG_ATTRIBUTES = 40  # CUlaunchConfig.attrs
-_PLAIN_LAUNCH_STREAM = 40  # hStream of cuLaunchKernel and cuLaunchCooperativeKernel: after f and seven unsigned
+RESOURCE_DESCRIPTOR = 16  # CUpti_ResourceData.resourceDescriptor
+CONFIG_STREAM = 32  # CUlaunchConfig.hStream
+PLAIN_LAUNCH_STREAM = 40  # hStream of cuLaunchKernel and cuLaunchCooperativeKernel: after f and seven unsigned
 
 
 class ApiCall(NamedTuple):
@@ -88,14 +93,23 @@ class ModuleEvent(NamedTuple):
     cubin: int
 
 
+#: Fields at an address, as tuples: for the callbacks that attend every captured launch.
+uints_at = partial(_UINT.unpack_from, _MEMORY)
+pointers_at = partial(_POINTER.unpack_from, _MEMORY)
+#: graph, originalGraph, node, originalNode, nodeType of a CUpti_GraphData
+graph_data_at = partial(_GRAPH_DATA.unpack_from, _MEMORY)
+#: hStream, attrs, numAttrs at `CONFIG_STREAM` of a CUlaunchConfig
+launch_config_at = partial(Struct("<QQI").unpack_from, _MEMORY)
+
+
 def uint(address: int) -> int:
     """Read an unsigned int."""
-    return int(_UINT.unpack_from(_MEMORY, address)[0])
+    return int(uints_at(address)[0])
 
 
 def pointer(address: int) -> int:
     """Read a pointer or handle."""
-    return int(_POINTER.unpack_from(_MEMORY, address)[0])
+    return int(pointers_at(address)[0])
 
 
 def read_bytes(address: int, size_bytes: int) -> bytes:
@@ -111,7 +125,7 @@ def api_site(data: int) -> int:
 def returned_call(data: int) -> ApiCall:
     """Read CUpti_CallbackData at CUPTI_API_EXIT."""
     return ApiCall(
-        params=pointer(data + _DATA_PARAMS),
+        params=pointer(data + DATA_PARAMS),
         result=uint(pointer(data + _DATA_RETURN)),
         context=pointer(data + _DATA_CONTEXT),
     )
@@ -119,45 +133,20 @@ def returned_call(data: int) -> ApiCall:
 
 def entered_params(data: int) -> int:
     """Read CUpti_CallbackData.functionParams at CUPTI_API_ENTER."""
-    return pointer(data + _DATA_PARAMS)
+    return pointer(data + DATA_PARAMS)
 
 
 def graph_event(data: int) -> GraphEvent:
     """Read the CUpti_GraphData of a CUpti_ResourceData."""
-    return GraphEvent._make(_GRAPH_DATA.unpack_from(_MEMORY, pointer(data + _RESOURCE_DESCRIPTOR)))
+    return GraphEvent._make(graph_data_at(pointer(data + RESOURCE_DESCRIPTOR)))
 
 
 def module_event(data: int) -> ModuleEvent:
     """Read the CUpti_ModuleResourceData of a CUpti_ResourceData."""
-    module_id, size, cubin = _MODULE_DATA.unpack_from(_MEMORY, pointer(data + _RESOURCE_DESCRIPTOR))
+    module_id, size, cubin = _MODULE_DATA.unpack_from(_MEMORY, pointer(data + RESOURCE_DESCRIPTOR))
     return ModuleEvent(context=context_of(data), module_id=module_id, cubin_bytes=size, cubin=cubin)
 
 
 def context_of(data: int) -> int:
     """Read the CUcontext of a CUpti_ResourceData, which is its first field."""
     return pointer(data)
-
-
-def launch_stream(params: int, *, config: bool) -> int:
-    """Read the CUstream of a launch, from its CUlaunchConfig or its arguments."""
-    return pointer(pointer(params) + _CONFIG_STREAM if config else params + _PLAIN_LAUNCH_STREAM)
-
-
-def launch_attributes(params: int) -> bytes | None:
-    """Copy the CUlaunchAttribute array of a cuLaunchKernelEx call.
-
-    Parameters
-    ----------
-    params
-        Address of the call's arguments; the first is the CUlaunchConfig.
-
-    Returns
-    -------
-    bytes or None
-        `LAUNCH_ATTRIBUTE_BYTES` for each attribute in the order given, padding included; None where the count
-        cannot be true.
-    """
-    attributes, count = _LAUNCH_ATTRIBUTES.unpack_from(_MEMORY, pointer(params) + _CONFIG_ATTRIBUTES)
-    if count > MAX_LAUNCH_ATTRIBUTES:
-        return None
-    return bytes(_MEMORY[attributes : attributes + LAUNCH_ATTRIBUTE_BYTES * count])

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sigcontract.driver.environment import environment
-from sigcontract.driver.observe import Observations, acquire, release
+from sigcontract.driver.observe import CodeSource, Observations, acquire, release
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
 from sigcontract.driver.record_frameworks import distributed_rank, watch_frameworks
@@ -73,8 +73,8 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     stacks: bool = False
     #: Whether the dump names host and process.
     host: bool = True
-    #: Whether to identify machine code, for which module loads are watched.
-    code: bool = True
+    #: Where machine code is taken from, see `sigcontract.driver.observe.observe`.
+    code: CodeSource = "images"
 
 
 class Recorder:
@@ -167,7 +167,7 @@ class Recorder:
             return acquire(code=self._options.code)
         except MissingExtraError as error:
             self._problems.append(str(error))
-            return acquire(code=False)
+            return acquire(code="none")
 
     def close(self) -> None:
         """Write what there is, as complete, and end. Closing twice is allowed."""
@@ -328,7 +328,7 @@ def record_to(
     label: str = DEFAULT_LABEL,
     stacks: bool = False,
     host: bool = True,
-    code: bool = True,
+    code: CodeSource = "images",
 ) -> Recorder:
     """Record every graph that this process instantiates from now on, until the recorder is closed.
 

@@ -135,7 +135,7 @@ def test_every_graph_is_in_the_dump_and_the_report_says_so(setting: Setting) -> 
 
 def test_options_reach_the_process(setting: Setting) -> None:
     setting.environment |= {"RANK": "3", "WORLD_SIZE": "8"}
-    options = ["--label", "r{rank}/{nodes}", "--format", "msgpack", "--stacks", "--no-host", "--no-code"]
+    options = ["--label", "r{rank}/{nodes}", "--format", "msgpack", "--stacks", "--no-host", "--code", "none"]
     setting.run(setting.command("import torch; torch.instantiate(2)", *options))
     (path,) = setting.dumps.iterdir()
     assert path.name.startswith("rank3-pid")

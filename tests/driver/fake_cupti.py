@@ -43,6 +43,7 @@ NAMES = [
     "cuGraphKernelNodeCopyAttributes",
     "cuStreamSetAttribute",
     "cuMemAlloc_v2",
+    "cuDevicePrimaryCtxRelease_v2",
 ]
 
 
@@ -55,7 +56,8 @@ def attribute(attribute_id: int, *words: int, noise: int = 0) -> bytes:
 class FakeCupti:
     """One process's CUPTI. A program (`FakeProgram`) makes it call back."""
 
-    def __init__(self, *, started: bool = False, taken: bool = False) -> None:
+    def __init__(self, *, started: bool = False, taken: bool = False, refuses: bool = False) -> None:
+        self.refuses = refuses
         self.started = started
         self.taken = taken
         self.enabled: set[tuple[int, int]] = set()
@@ -88,6 +90,10 @@ class FakeCupti:
         self.asked += 1
         value = self.streams.get(stream)
         return None if value is None else pack("<I", value).ljust(64, b"\xcc")
+
+    def streams_refuse(self, attribute_id: int) -> bool:
+        assert attribute_id == 16
+        return self.refuses
 
     def fire(self, domain: Domain, callback_id: int, data: bytes) -> None:
         if self.callback is not None and (int(domain), int(callback_id)) in self.enabled:
@@ -233,15 +239,16 @@ class FakeProgram:
         value = ctypes.create_string_buffer(given[8:], 64)
         self.cupti.api("cuGraphKernelNodeSetAttribute", node, given[0], ctypes.addressof(value), result=result)
 
-    def load_module(self, image: bytes, *, loads: int = 1) -> int:
-        """cuModuleLoadData, with as many modules loaded inside; return the CUmodule."""
+    def load_module(self, cubin: bytes, *, image: bytes | None = None, loads: int = 1) -> int:
+        """cuModuleLoadData of an image, with as many modules loaded inside; return the CUmodule."""
         handle = next(self.handles)
+        kept = ctypes.create_string_buffer(cubin if image is None else image)
 
         def inside() -> None:
             for _ in range(loads):
-                self.cupti.module(Resource.MODULE_LOADED, next(self.module_ids), image)
+                self.cupti.module(Resource.MODULE_LOADED, next(self.module_ids), cubin)
 
-        self.cupti.api("cuModuleLoadData", self.out(handle), 0, inside=inside)
+        self.cupti.api("cuModuleLoadData", self.out(handle), ctypes.addressof(kept), inside=inside)
         return handle
 
     def load_lazily(self, image: bytes) -> int:

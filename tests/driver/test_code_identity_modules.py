@@ -8,7 +8,7 @@ from sigcontract.driver import code_identity_modules
 from sigcontract.driver.code_identity import kernel_hashes
 from sigcontract.driver.code_identity_modules import ModuleLedger
 from sigcontract.driver.observe import Observations
-from sigcontract.driver.observe_cupti import Resource
+from sigcontract.driver.observe_cupti import Domain, Resource
 from sigcontract.errors import DriverCallError
 from tests.driver.fake_cupti import CONTEXT, FakeCupti, FakeProgram
 from tests.driver.test_code_identity import cubin
@@ -51,15 +51,18 @@ def code() -> Code:
     return Code()
 
 
-def observed(code: Code, *, started: bool) -> tuple[Observations, FakeProgram]:
+def observed(code: Code, *, started: bool, sees_loads: bool = True) -> tuple[Observations, FakeProgram]:
     cupti = FakeCupti(started=started)
-    seen = Observations(cupti, lambda complete: ModuleLedger(complete=complete, driver=lambda: code))
+    seen = Observations(
+        cupti, lambda complete: ModuleLedger(complete=complete, sees_loads=sees_loads, driver=lambda: code)
+    )
     return seen, FakeProgram(cupti)
 
 
 @pytest.mark.parametrize("started", [False, True])
-def test_a_module_that_was_loaded_by_its_handle_is_known(code: Code, started: bool) -> None:
-    seen, program = observed(code, started=started)
+@pytest.mark.parametrize("sees_loads", [False, True])
+def test_a_module_that_was_loaded_by_its_handle_is_known(code: Code, started: bool, sees_loads: bool) -> None:
+    seen, program = observed(code, started=started, sees_loads=sees_loads)
     handles = {image: program.load_module(image) for image in (ONE, TWO, MORE)}
     for image, hash_of_put in ((ONE, ONE_PUT), (TWO, TWO_PUT), (MORE, ONE_PUT)):
         code.module = handles[image]
@@ -76,8 +79,9 @@ def test_a_module_from_before_observing_is_unknown(code: Code) -> None:
     assert seen.code_sha256(0, KERN) is None
 
 
-def test_a_library_made_from_a_cubin_is_known_before_it_is_loaded(code: Code) -> None:
-    seen, program = observed(code, started=True)
+@pytest.mark.parametrize("sees_loads", [False, True])
+def test_a_library_made_from_a_cubin_is_known_before_it_is_loaded(code: Code, sees_loads: bool) -> None:
+    seen, program = observed(code, started=True, sees_loads=sees_loads)
     code.library = program.load_library(ONE)
     program.load_library(TWO)
     assert seen.code_sha256(FUNC, KERN) == ONE_PUT
@@ -89,6 +93,29 @@ def test_a_library_made_from_a_fat_binary_is_known_where_all_candidates_agree(co
     assert seen.code_sha256(FUNC, KERN) is None
     program.load_lazily(ONE)
     assert seen.code_sha256(FUNC, KERN) == ONE_PUT
+
+
+def test_loads_are_not_watched_where_that_was_not_asked_for(code: Code) -> None:
+    seen, program = observed(code, started=False, sees_loads=False)
+    resources = {callback_id for domain, callback_id in program.cupti.enabled if domain == Domain.RESOURCE}
+    assert resources == set()
+    code.library = program.load_library(FATBIN)
+    program.load_lazily(ONE)
+    assert seen.code_sha256(FUNC, KERN) is None
+
+
+def test_a_module_made_from_a_fat_binary_is_known_by_what_was_loaded(code: Code) -> None:
+    seen, program = observed(code, started=True)
+    code.module = program.load_module(ONE, image=FATBIN)
+    assert seen.code_sha256(FUNC, 0) == ONE_PUT
+
+
+def test_a_context_that_may_have_ended_takes_its_handles_along(code: Code) -> None:
+    seen, program = observed(code, started=True, sees_loads=False)
+    code.module = program.load_module(ONE)
+    assert seen.code_sha256(FUNC, 0) == ONE_PUT
+    program.cupti.api("cuDevicePrimaryCtxRelease_v2", 0)
+    assert seen.code_sha256(FUNC, 0) is None
 
 
 def test_candidates_that_differ_leave_it_unknown(code: Code) -> None:
@@ -163,7 +190,7 @@ def test_a_library_that_was_unloaded_is_unknown(code: Code) -> None:
 
 def test_images_that_nobody_asks_about_are_bounded(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_identity_modules, "IMAGES_KEPT_BYTES", len(ONE) + len(TWO))
-    ledger = ModuleLedger(complete=True, driver=lambda: code)
+    ledger = ModuleLedger(complete=True, sees_loads=True, driver=lambda: code)
     cupti = FakeCupti()
     seen = Observations(cupti, lambda _: ledger)
     program = FakeProgram(cupti)

@@ -268,6 +268,13 @@ def test_what_a_stream_may_pass_on_is_known_where_the_stream_does_not_have_it(
         assert seen.attributes(node) == (OFF if known else {})
 
 
+def test_where_no_stream_can_have_it_no_launch_has_it_unseen() -> None:
+    cupti = FakeCupti(started=True, refuses=True)
+    seen = Observations(cupti)
+    _, (node,) = FakeProgram(cupti).capture([])
+    assert seen.attributes(node) == OFF
+
+
 def test_a_stream_is_asked_once_a_capture_and_again_after_a_change(cupti: FakeCupti, seen: Observations) -> None:
     program = FakeProgram(cupti)
     cupti.streams[0x77] = 0

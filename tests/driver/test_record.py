@@ -207,7 +207,8 @@ def test_without_cupti_the_dump_says_what_is_missing(path: Path, monkeypatch: py
 def test_without_pyelftools_only_machine_code_is_missing(
     path: Path, program: FakeProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing() -> None:
+    def missing(*, sees_loads: bool) -> None:
+        assert not sees_loads
         raise MissingExtraError("identifying machine code", extra="observe")
 
     monkeypatch.setattr(OBSERVE, "_module_ledger", missing)
