@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from sigcontract.compare.effects import AttributeSet, Difference, Effects, attribute_path, value_text
-from sigcontract.compare.other_nodes import difference, node_differences, node_refusal
+from sigcontract.compare.effects import AttributeSet, Difference, Effects, attribute_path, by_rule, value_text
+from sigcontract.compare.other_nodes import node_differences, node_refusal
 from sigcontract.compare.pairing import Doubt, NodeRefusal
 from sigcontract.compare.rules import RULES
 from sigcontract.model.attributes import AttributeId
@@ -77,12 +77,12 @@ class NodeJudge:
         """Yield what keeps a node from being the same as any other, itself included."""
         if isinstance(node, KernelNodeSignature):
             for doubt in self.effects.doubts(self.effects.set_of(node.attributes)):
-                yield difference(*doubt)
+                yield by_rule(*doubt)
             yield from self.differences(node, node, node)
         else:
             answer = self.refusal(node, node)
             for doubt in () if isinstance(answer, NodeRefusal) else answer:
-                yield difference(*doubt)
+                yield by_rule(*doubt)
 
     # What an accepted update then does.
 
@@ -118,12 +118,12 @@ class NodeJudge:
         if not one_function:
             found.extend(self._function(held, candidate, held_identity, fixed_identity))
         if held.grid_dim != candidate.grid_dim:
-            found.append(difference("kernel.grid-dim", ".grid_dim", str(held.grid_dim), str(candidate.grid_dim)))
+            found.append(by_rule("kernel.grid-dim", ".grid_dim", str(held.grid_dim), str(candidate.grid_dim)))
         if held.block_dim != candidate.block_dim:
-            found.append(difference("kernel.block-dim", ".block_dim", str(held.block_dim), str(candidate.block_dim)))
+            found.append(by_rule("kernel.block-dim", ".block_dim", str(held.block_dim), str(candidate.block_dim)))
         if held.dynamic_shared_mem_bytes != candidate.dynamic_shared_mem_bytes:
             sizes = held.dynamic_shared_mem_bytes, candidate.dynamic_shared_mem_bytes
-            found.append(difference("kernel.dynamic-shared-mem", ".dynamic_shared_mem_bytes", *sizes))
+            found.append(by_rule("kernel.dynamic-shared-mem", ".dynamic_shared_mem_bytes", *sizes))
         before, after = _effective(held, old.cluster), _effective(candidate, new.cluster)
         launched = before if fixed is held else _effective(fixed, first.cluster)
         if before is None or after is None or launched is None:
@@ -139,7 +139,7 @@ class NodeJudge:
     ) -> "Iterator[Difference]":
         texts = _functions(held, candidate, since_held)
         if "unknown" in (since_held, since_fixed):
-            yield difference("kernel.function-unknown", ".func", *texts)
+            yield by_rule("kernel.function-unknown", ".func", *texts)
         elif self._is_cooperative(candidate):
             rule = RULES["kernel.cooperative-function"]
             effect = "unknown" if self._profile is None else self._profile.cooperative_function_update
@@ -149,7 +149,7 @@ class NodeJudge:
             evidence = rule.evidence if effect == "unknown" else "measured"
             yield Difference(rule.id, ".func", verdict, evidence, *texts)
         elif since_held != "same":
-            yield difference("kernel.handle-reused" if since_held == "reused" else "kernel.function", ".func", *texts)
+            yield by_rule("kernel.handle-reused" if since_held == "reused" else "kernel.function", ".func", *texts)
 
     def _is_cooperative(self, node: KernelNodeSignature) -> bool:
         """Say whether a node is cooperative, or may be."""
@@ -179,7 +179,7 @@ class NodeJudge:
         if launched != after and not _one_block_each(launched, after):
             return Difference(rule.id, _CLUSTER, Verdict.STALE, evidence, launched, after)
         if not one_function and before != launched and not _one_block_each(before, launched):
-            return difference("kernel.cluster-carried", _CLUSTER, before, after)
+            return by_rule("kernel.cluster-carried", _CLUSTER, before, after)
         if launched == after:
             return Difference(rule.id, _CLUSTER, Verdict.HARMLESS, evidence, before, after)
         rule = RULES["kernel.cluster-one"]

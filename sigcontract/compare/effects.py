@@ -10,7 +10,17 @@ from sigcontract.model.findings import Evidence, UpdateResult, Verdict
 from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.model.record import Record
 
-__all__ = ["ABSENT", "AttributeSet", "Attributes", "Difference", "Effect", "Effects", "attribute_path", "value_text"]
+__all__ = [
+    "ABSENT",
+    "AttributeSet",
+    "Attributes",
+    "Difference",
+    "Effect",
+    "Effects",
+    "attribute_path",
+    "by_rule",
+    "value_text",
+]
 
 #: CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.
 USE_NODE_PRIORITY: Final = 8
@@ -168,10 +178,14 @@ class Effects:
         return found
 
     def doubts(self, attributes: AttributeSet) -> Iterator[Doubt]:
-        """Yield the attributes that decide whether the driver refuses, and are not known."""
+        """Yield the attributes that decide whether the driver refuses, and are not known.
+
+        A hint that can only be refused is none of them: it shows neither in a result nor in what an exec runs.
+        """
         for attribute_id in self._deciding(attributes.entries):
             entry = attributes.entries.get(attribute_id)
-            if (entry is None or entry.value is None) and not self._can_only_refuse(attribute_id, entry, entry):
+            hint = attribute_id in _HINTS and self._can_only_refuse(attribute_id, entry, entry)
+            if (entry is None or entry.value is None) and not hint:
                 yield _unknown(attribute_id, entry, entry)
 
     def differences(self, held: AttributeSet, candidate: AttributeSet, fixed: AttributeSet) -> tuple[Difference, ...]:
@@ -247,6 +261,12 @@ class Effects:
             difference = _difference(effect, attribute_id, *entries)
             if difference is not None:
                 yield difference
+
+
+def by_rule(rule_id: str, field: str, old: int | str | None, new: int | str | None) -> Difference:
+    """Return a difference that means what the table says."""
+    rule = RULES[rule_id]
+    return Difference(rule_id, field, rule.verdict, rule.evidence, old, new)
 
 
 def attribute_path(attribute_id: int) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from sigcontract.compare.effects import Difference
+from sigcontract.compare.effects import Difference, by_rule
 from sigcontract.compare.pairing import Doubt, NodeRefusal, subject_of
-from sigcontract.compare.rules import RULE_OF_FIELD, RULES
+from sigcontract.compare.rules import RULE_OF_FIELD
 from sigcontract.model.findings import UpdateResult
 from sigcontract.model.graph import ConditionalNode, NodeSignature
 from sigcontract.model.nodes import (
@@ -21,7 +21,7 @@ from sigcontract.model.nodes import (
 )
 from sigcontract.model.record import Record
 
-__all__ = ["ARRAY", "OWNED", "WAITS", "WAIT_FLUSH", "difference", "node_differences", "node_refusal"]
+__all__ = ["ARRAY", "OWNED", "WAITS", "WAIT_FLUSH", "node_differences", "node_refusal"]
 
 _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
 _UNSUPPORTED: Final = UpdateResult.ERROR_NOT_SUPPORTED
@@ -63,12 +63,6 @@ def node_differences(held: NodeSignature, candidate: NodeSignature) -> Iterator[
         yield from _DIFFERENCES.get(type(candidate), _every_field)(held, candidate)
 
 
-def difference(rule_id: str, field: str, old: int | str | None, new: int | str | None) -> Difference:
-    """Return a difference that means what the table says."""
-    rule = RULES[rule_id]
-    return Difference(rule_id, field, rule.verdict, rule.evidence, old, new)
-
-
 def _text(value: object) -> int | str | None:
     return value if value is None or isinstance(value, int | str) else str(value)
 
@@ -84,7 +78,7 @@ def _fields(old: Record, new: Record, at: str, names: tuple[str, ...]) -> Iterat
     """Compare fields whose rule always means the same."""
     for name, before, after in _changed(old, new, names):
         rule = RULE_OF_FIELD[f"{type(old).__name__}.{name}"]
-        yield difference(rule.id, f"{at}.{name}", _text(before), _text(after))
+        yield by_rule(rule.id, f"{at}.{name}", _text(before), _text(after))
 
 
 def _every_field(old: Record, new: Record) -> Iterator[Difference]:
@@ -184,7 +178,7 @@ def _conditional_refusal(old: ConditionalNode, new: ConditionalNode) -> _Answer:
 def _memcpy(old: MemcpyNode, new: MemcpyNode) -> Iterator[Difference]:
     yield from _fields(old, new, "", ("width_bytes",))
     for name, before, after in _changed(old, new, ("height", "depth")):
-        yield difference("memcpy.one-row", f".{name}", before, after)
+        yield by_rule("memcpy.one-row", f".{name}", before, after)
     for at in _SIDES:
         a, b = getattr(old, at), getattr(new, at)
         yield from _address(a.memory_type, a.address, b.address, (a.pointer, b.pointer), f".{at}.address")
@@ -195,7 +189,7 @@ def _memset(old: MemsetNode, new: MemsetNode) -> Iterator[Difference]:
     yield from _address(OWNED[0], old.destination, new.destination, (old.pointer, new.pointer), ".destination")
     yield from _fields(old, new, "", ("value",))
     for name, before, after in _changed(old, new, ("width", "element_size_bytes", "height")):
-        yield difference("memset.size", f".{name}", before, after)
+        yield by_rule("memset.size", f".{name}", before, after)
     yield from _fields(old, new, "", ("pitch_bytes",))
 
 
@@ -204,7 +198,7 @@ def _batch(old: BatchMemOpNode, new: BatchMemOpNode) -> Iterator[Difference]:
         at = f".operations[{place}]"
         yield from _fields(before, after, at, ("address", "value"))
         if before.flags != after.flags:
-            yield difference("batch-mem-op.wait-type", f"{at}.flags", before.flags, after.flags)
+            yield by_rule("batch-mem-op.wait-type", f"{at}.flags", before.flags, after.flags)
 
 
 def _conditional(old: ConditionalNode, new: ConditionalNode) -> Iterator[Difference]:
@@ -217,15 +211,15 @@ def _address(
     addresses = f"{old:#x}", f"{new:#x}"
     if memory_type in OWNED and pointers[0] != pointers[1]:
         known = _is_owner_known(pointers[0]) and _is_owner_known(pointers[1])
-        yield difference("memory.kind" if known else "memory.owner-unproven", at, *addresses)
+        yield by_rule("memory.kind" if known else "memory.owner-unproven", at, *addresses)
     elif old == new:
         return
     elif memory_type == ARRAY:
-        yield difference("memory.owner-unproven", at, *addresses)
+        yield by_rule("memory.owner-unproven", at, *addresses)
     elif memory_type in OWNED and not _is_owner_known(pointers[0]):
-        yield difference("memory.owner-unknown", at, *addresses)
+        yield by_rule("memory.owner-unknown", at, *addresses)
     else:
-        yield difference("memset.destination" if at == ".destination" else "memcpy.address", at, *addresses)
+        yield by_rule("memset.destination" if at == ".destination" else "memcpy.address", at, *addresses)
 
 
 def _is_owner_known(pointer: PointerFacts | None) -> bool:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sigcontract.compare.differences import NodeJudge, function_identity
-from sigcontract.compare.effects import Difference
+from sigcontract.compare.effects import Difference, by_rule
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import body_pairs, pair_graphs, subject_of
 from sigcontract.compare.predict import Findings, Placed, differences_along, placed_refusal
@@ -197,7 +197,7 @@ def _facts_unproven(old: NodeSignature, new: NodeSignature) -> Iterator[Differen
     if old is new or not isinstance(old, KernelNodeSignature) or not isinstance(new, KernelNodeSignature):
         return
     if old.function != new.function and function_identity(old, new) == "same":
-        yield _difference("function.facts-unknown", ".function", _facts(old), _facts(new))
+        yield by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
 
 
 def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[Placed]:
@@ -238,16 +238,16 @@ def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Differ
     if not isinstance(node, KernelNodeSignature):
         return
     if not is_durable(node.name):
-        yield _difference("function.name-not-durable", ".name", node.name, node.name)
+        yield by_rule("function.name-not-durable", ".name", node.name, node.name)
     if node.function is None:
-        yield _difference("function.facts-unknown", ".function", None, None)
+        yield by_rule("function.facts-unknown", ".function", None, None)
         return
     if node.function.code_sha256 is None:
-        yield _difference("function.code-unknown", ".function.code_sha256", None, None)
+        yield by_rule("function.code-unknown", ".function.code_sha256", None, None)
     for name in node.function.__struct_fields__:
         # Equal machine code has equal compiled facts, recorded or not; settings are made at run time.
         if f"FunctionFacts.{name}" in _SETTINGS and getattr(node.function, name) is None:
-            yield _difference("function.facts-unknown", f".function.{name}", None, None)
+            yield by_rule("function.facts-unknown", f".function.{name}", None, None)
 
 
 def _as_correspondence(placed: Placed) -> Placed:
@@ -256,7 +256,7 @@ def _as_correspondence(placed: Placed) -> Placed:
     rule = _CORRESPONDENCE.get(difference.field)
     if rule is None:
         return placed
-    return _difference(rule, difference.field, difference.old, difference.new), path, subject
+    return by_rule(rule, difference.field, difference.old, difference.new), path, subject
 
 
 def _are_durable(difference: Difference) -> bool:
@@ -270,13 +270,8 @@ def _facts(node: KernelNodeSignature) -> str:
     return f"unknown: {', '.join(unknown)}" if unknown else "known"
 
 
-def _difference(rule_id: str, field: str, old: int | str | None, new: int | str | None) -> Difference:
-    rule = RULES[rule_id]
-    return Difference(rule.id, field, rule.verdict, rule.evidence, old, new)
-
-
 def _placed(rule_id: str, path: str, subject: str | None, old: int | str, new: int | str) -> Placed:
-    return _difference(rule_id, "", old, new), path, subject
+    return by_rule(rule_id, "", old, new), path, subject
 
 
 _POLICIES: Final[Mapping[str, _Policy]] = MappingProxyType(

@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.effects import Difference
+from sigcontract.compare.effects import Difference, by_rule
 from sigcontract.compare.pairing import Pairing, Refusal, body_pairs, pair_graphs, subject_of
 from sigcontract.compare.rules import RULES, Rule
 from sigcontract.errors import NotComparableError
@@ -20,7 +20,6 @@ __all__ = ["Findings", "Placed", "check_profile", "differences_along", "placed_r
 
 #: Paths that a finding of many places lists besides the first.
 MAX_ALSO: Final = 8
-
 
 #: A difference, the path of its node in the candidate, and the node for people (None: the graphs as a whole differ).
 Placed = tuple[Difference, str, str | None]
@@ -93,9 +92,8 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
     for pair in pairing.walk(fixed, held):
         origin[pair.candidate_path] = pair.held
         if type(pair.held) is not type(pair.candidate):
-            rule, texts = RULES["node.opaque"], (subject_of(pair.held), subject_of(pair.candidate))
-            opaque = Difference(rule.id, "", rule.verdict, rule.evidence, *texts)
-            findings.add((opaque, pair.candidate_path, texts[1]))
+            texts = subject_of(pair.held), subject_of(pair.candidate)
+            findings.add((by_rule("node.opaque", "", *texts), pair.candidate_path, texts[1]))
             origin[pair.candidate_path] = pair.candidate
     return origin
 
@@ -132,9 +130,7 @@ def check_profile(profile: "DriverProfile", environment: "Environment") -> None:
 
 def placed_refusal(refusal: Refusal) -> Placed:
     """Return a refusal as a difference with its place."""
-    rule = RULES[refusal.rule]
-    difference = Difference(rule.id, "", rule.verdict, rule.evidence, refusal.old, refusal.new)
-    return difference, refusal.path, refusal.subject
+    return by_rule(refusal.rule, "", refusal.old, refusal.new), refusal.path, refusal.subject
 
 
 class Findings:
@@ -221,9 +217,7 @@ def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where 
         before, after = old_nodes[old], new_nodes[new]
         if new in pairing.doubts:
             for doubt in pairing.doubts[new]:
-                rule = RULES[doubt.rule]
-                difference = Difference(rule.id, doubt.field, rule.verdict, rule.evidence, doubt.old, doubt.new)
-                yield difference, f"{at[1]}nodes[{new}]", subject_of(after)
+                yield by_rule(*doubt), f"{at[1]}nodes[{new}]", subject_of(after)
         if not refused:
             first = before if origin is None else origin[f"{at[0]}nodes[{old}]"]
             known = seen.get(id(after))
