@@ -8,14 +8,13 @@ from types import TracebackType
 from typing import Any, Final, Literal, NoReturn, Self
 from weakref import finalize
 
-from sigcontract.compare.policies import PolicyAnswer, key, same
+from sigcontract.compare.policies import key, same
 from sigcontract.driver.api import DriverApi, UpdateOutcome
 from sigcontract.driver.bindings import default_driver
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
 from sigcontract.errors import CloseError, DriverError, RegistryError, UsageError
 from sigcontract.model.findings import Finding
-from sigcontract.model.graph import GraphSignature
 from sigcontract.model.profile import DriverProfile
 from sigcontract.registry import reasons
 from sigcontract.registry.distinct import unknowns
@@ -245,7 +244,7 @@ class GraphExecRegistry:
 
         That two graphs are the same under the policy and have two executables is told by `GraphEntry.reason`.
         """
-        answer = self._same(a.signature, b.signature)
+        answer = same(self.policy, a.signature, b.signature, self.profile, flags=self._flags)
         return () if answer.same else answer.reasons
 
     def report(self, *, nearest: int = 20) -> GroupReport:
@@ -315,14 +314,15 @@ class GraphExecRegistry:
     def _place(self, source: SourceGraph, events: list[Event]) -> GraphEntry:
         epochs, reuses = self._epochs.observe(source.nodes)
         events.extend(HandleReused(label=source.label, handle=r.handle, before=r.before, now=r.now) for r in reuses)
+        # Graphs of one key of which everything is known are the same: the policy need not be asked about each pair.
         digest = key(self.policy, source.signature, self.profile, flags=self._flags)
         barrier = reasons.single_exec(source.signature, source.nodes)
-        group = None if barrier else self._open.get((digest, epochs))
-        if group is None and barrier is None:
+        if barrier is None:
             findings = unknowns(self.policy, source.signature, self.profile, flags=self._flags)
             barrier = reasons.unproved(findings) if findings else None
         if barrier is not None:
             self._refuse_undetermined(source, barrier)
+        group = None if barrier else self._open.get((digest, epochs))
         if group is not None:
             shared, reason = self._join(group, source, events)
         else:
@@ -345,21 +345,13 @@ class GraphExecRegistry:
         """Return the executable of the group that admits the graph, or a new one and what kept it out."""
         reason = FIRST
         for shared in reversed(group._execs[-_TRIED:]):
-            first = shared.first
-            answer = self._same(first.signature, source.signature)
-            if not answer.same:
-                reason = reasons.different(answer.reasons, first.label)
-                continue
             judgement = shared.admit(source, self.profile, self._flags, events)
             if judgement.joined:
                 shared.members += 1
-                return shared, reasons.shares(judgement.prediction, first.label)
-            reason = reasons.kept_apart(judgement, first.label)
+                return shared, reasons.shares(judgement.prediction, shared.first.label)
+            reason = reasons.kept_apart(judgement, shared.first.label)
         self._refuse_undetermined(source, reason)
         return SharedExec(self._driver, self._table, source, events), reason
-
-    def _same(self, a: GraphSignature, b: GraphSignature) -> PolicyAnswer:
-        return same(self.policy, a, b, self.profile, flags=self._flags)
 
     def _refuse_undetermined(self, source: SourceGraph, reason: Reason) -> None:
         if self._raise_undetermined and reason.code == "undetermined":

@@ -13,7 +13,7 @@ from sigcontract.model.nodes import KernelNodeSignature, MemAllocNode, MemFreeNo
 from sigcontract.model.record import Record, Text
 from sigcontract.registry.shared import Judgement, result_name
 
-__all__ = ["FIRST", "Reason", "different", "fallback", "kept_apart", "shares", "single_exec", "unproved"]
+__all__ = ["FIRST", "Reason", "fallback", "kept_apart", "shares", "single_exec", "unproved"]
 
 
 class Reason(Record, frozen=True, kw_only=True):
@@ -25,7 +25,6 @@ class Reason(Record, frozen=True, kw_only=True):
             "shares",
             "single-exec",
             "undetermined",
-            "different",
             "predicted",
             "refused",
             "update-failed",
@@ -33,7 +32,7 @@ class Reason(Record, frozen=True, kw_only=True):
         ],
         Meta(
             description="first: of its group; shares: predicted safe and accepted by the driver; single-exec: CUDA "
-            "allows one executable; undetermined: cannot be proved safe; different: another under the policy; "
+            "allows one executable; undetermined: cannot be proved safe; "
             "predicted: the update would be refused or go stale; refused: by the driver at register; update-failed: "
             "the driver failed at register; fallback: refused at replay."
         ),
@@ -88,11 +87,6 @@ def unproved(findings: tuple[Finding, ...]) -> Reason:
     """Return the reason of a graph that cannot be proved the same as any, itself included."""
     message = f"cannot be proved the same as any graph{_first(findings)}"
     return Reason(code="undetermined", message=message, findings=findings)
-
-
-def different(findings: tuple[Finding, ...], first: str) -> Reason:
-    """Return the reason of a graph that the policy tells from another."""
-    return Reason(code="different", message=f"is not the same as {first}{_first(findings)}", findings=findings)
 
 
 def kept_apart(judgement: Judgement, first: str) -> Reason:

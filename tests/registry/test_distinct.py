@@ -1,13 +1,30 @@
 """Distinct nodes answer for a whole graph."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
-from sigcontract.compare.policies import POLICIES, same
-from sigcontract.model.graph import ConditionalNode, GraphSignature
+from sigcontract.compare.policies import POLICIES, key, same
+from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, OpaqueNode
+from sigcontract.model.profile import DriverProfile
 from sigcontract.registry.distinct import distinct_nodes, unknowns
-from tests.compare.build import H200, child, graph, kernel
+from tests.compare.build import (
+    CONTEXT,
+    FACTS,
+    H200,
+    child,
+    cluster,
+    cooperative,
+    graph,
+    kernel,
+    memcpy,
+    memset,
+    operand,
+    pointer,
+)
 from tests.strategies import LAWS, graphs
 
 
@@ -31,3 +48,50 @@ def test_a_graph_has_unknowns_exactly_where_it_is_not_the_same_as_itself(policy:
 def test_the_path_of_an_unknown_is_that_in_the_whole_graph() -> None:
     found = unknowns("exact", graph(EmptyNode(), EmptyNode(), child(OpaqueNode(type=99))), H200)
     assert {finding.path for finding in found} == {"nodes[2].graph.nodes[0]"}
+
+
+FACTS_SEEN = (FACTS, None, replace(FACTS, registers=33), replace(FACTS, code_sha256=None))
+POINTERS = (pointer(), None, pointer(context=0xC1), replace(pointer(), context=None, device_ordinal=None))
+
+
+def _node(random: Random) -> NodeSignature:
+    """Return a node of a small pool, so that two often agree in what a policy looks at."""
+    kind = random.randrange(8)
+    if kind < 4:
+        return kernel(
+            cluster(random.choice((0, 0, 1, 2))),
+            cooperative(on=random.random() < 0.3),
+            func=random.choice((0xF0, 0xF1)),
+            grid=random.choice((8, 16)),
+            function=random.choice(FACTS_SEEN),
+            context=random.choice((CONTEXT, CONTEXT, 0)),
+        )
+    if kind == 4:
+        fill = memset(fill=random.randrange(2), height=random.choice((1, 2)), destination=random.choice((1, 2)))
+        return replace(fill, pointer=random.choice(POINTERS))
+    if kind == 5:
+        sides = [operand(random.choice((1, 2, 3)), address=random.choice((0x1000, 0x2000))) for _ in range(2)]
+        source, destination = (replace(side, pointer=random.choice(POINTERS)) for side in sides)
+        return memcpy(source, destination, height=random.choice((1, 1, 2)))
+    return EmptyNode() if kind == 6 else child(_node(random))
+
+
+@pytest.mark.parametrize("policy", ["exact", "share", "share-functions"])
+@pytest.mark.parametrize("profile", [H200, None], ids=["measured", "unmeasured"])
+def test_graphs_of_one_key_of_which_everything_is_known_are_the_same(
+    policy: str, profile: DriverProfile | None
+) -> None:
+    """What lets the registry of executables find by key alone, without asking the policy about every pair."""
+    random = Random(policy)  # noqa: S311  a test's repeatable choice, no secret
+    by_key: dict[str, list[GraphSignature]] = {}
+    for _ in range(400):
+        one = graph(_node(random))
+        by_key.setdefault(key(policy, one, profile), []).append(one)
+    pairs = [
+        (alike[0], other)
+        for alike in by_key.values()
+        for other in alike[1:]
+        if not unknowns(policy, alike[0], profile) and not unknowns(policy, other, profile)
+    ]
+    assert len(pairs) > 30
+    assert [pair for pair in pairs if not same(policy, *pair, profile).same] == []

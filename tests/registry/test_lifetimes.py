@@ -1,12 +1,17 @@
 """What a registry keeps alive, and that it gives everything back, once."""
 
 import gc
+import subprocess
+import sys
 import weakref
+from pathlib import Path
 
 import pytest
 
 from sigcontract.errors import CloseError, GraphReadError, RegistryError
 from tests.registry.rig import Capture, Rig, closed
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_registered_owner_lives_as_long_as_an_update_may_need_it() -> None:
@@ -246,3 +251,25 @@ def test_a_release_by_another_thread_is_seen_before_the_graph_is_used() -> None:
             shared.run(source, 0, [])
         assert caught.value.code == "released"
         assert rig.replayed(second.replay) == {2}
+
+
+def test_the_interpreter_exits_in_order_while_a_daemon_thread_replays() -> None:
+    """Nothing is destroyed under the feet of a thread that may be launching; the process gives everything back."""
+    program = """
+import threading
+from tests.registry.rig import Rig
+
+rig = Rig()
+entry = rig.registry().register(rig.graph(1))
+started = threading.Event()
+
+def replay():
+    while True:
+        entry.replay()
+        started.set()
+
+threading.Thread(target=replay, daemon=True).start()
+started.wait()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

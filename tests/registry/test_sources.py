@@ -1,5 +1,6 @@
 """What may be registered, and what may be named as a stream."""
 
+import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -96,8 +97,6 @@ def test_a_capture_that_was_captured_again_is_not_the_graph_that_was_registered(
 
 
 def test_the_registry_imports_no_torch_and_no_cuda() -> None:
-    import subprocess  # noqa: PLC0415  for this test alone
-
     code = "import sys, sigcontract.registry, sigcontract.registry.sglang; print({'torch', 'cuda'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert found.stdout.strip() == "set()"
