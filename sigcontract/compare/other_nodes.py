@@ -108,10 +108,15 @@ def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
 
 
 def _is_owned(old: MemcpyOperand, new: MemcpyOperand) -> bool:
-    """Whether the driver asks whose an operand is: of a unified one it does not where either is unknown to it."""
+    """Whether the driver asks whose an operand is: of a unified one it does not where either is not its own."""
     if old.memory_type != _UNIFIED:
         return old.memory_type in OWNED
-    return all(side.pointer is None or side.pointer.memory_type != _UNKNOWN_MEMORY for side in (old, new))
+    return _is_drivers(old.pointer) and _is_drivers(new.pointer)
+
+
+def _is_drivers(pointer: PointerFacts | None) -> bool:
+    """Whether memory is the driver's, or nothing was recorded of it."""
+    return pointer is None or pointer.memory_type != _UNKNOWN_MEMORY
 
 
 def _memset_refusal(old: MemsetNode, new: MemsetNode) -> _Answer:
@@ -209,7 +214,9 @@ def _address(
     memory_type: int, old: int, new: int, pointers: tuple[PointerFacts | None, PointerFacts | None], at: str
 ) -> Iterator[Difference]:
     addresses = f"{old:#x}", f"{new:#x}"
-    if memory_type in OWNED and pointers[0] != pointers[1]:
+    if memory_type == _UNIFIED and (old != new or pointers[0] != pointers[1]) and not all(map(_is_drivers, pointers)):
+        yield by_rule("memory.unknown", at, *addresses)
+    elif memory_type in OWNED and pointers[0] != pointers[1]:
         known = _is_owner_known(pointers[0]) and _is_owner_known(pointers[1])
         yield by_rule("memory.kind" if known else "memory.owner-unproven", at, *addresses)
     elif old == new:

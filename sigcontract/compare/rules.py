@@ -419,6 +419,12 @@ _MEMORY: Final = (
         _MEASURED,
     ),
     Rule(
+        "memory.unknown", "MemcpyOperand.pointer", _UNDETERMINED, "measured",
+        "An operand is named as unified, and its memory is not the driver's, as pageable host memory: the driver takes "
+        "the update without asking whose it is, and the launch may fault (seen from device to pageable memory).",
+        _MEASURED,
+    ),
+    Rule(
         "memory.owner-unknown", "MemcpyOperand.pointer, MemsetNode.pointer", _UPDATABLE, "assumed",
         "Another address, and whose it is was not recorded. Taken where device and context are the same; if not, the "
         "driver refuses the update and the exec stays as it was.",

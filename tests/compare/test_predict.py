@@ -172,7 +172,7 @@ DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateRe
         Verdict.REJECTED, UpdateResult.ERROR,
     ),
     "unified operand that the driver does not know": (
-        memcpy(operand(4)), memcpy(operand(4, 0x8000, facts=NO_ALLOCATION)), "memory.kind", Verdict.UPDATABLE,
+        memcpy(operand(4)), memcpy(operand(4, 0x8000, facts=NO_ALLOCATION)), "memory.unknown", Verdict.UNDETERMINED,
         UpdateResult.SUCCESS,
     ),
     "address of an unknown owner": (
