@@ -6,6 +6,7 @@ prediction against it.
 
 import argparse
 import json
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -46,6 +47,7 @@ class Change:
     words: str
     held: GraphSpec
     candidate: GraphSpec
+    stream: str = "busy"
 
 
 def alone(*nodes: NodeSpec, captured: bool = False) -> GraphSpec:
@@ -103,7 +105,9 @@ def _kernels() -> Iterator[Change]:
         replace(plain, cluster=(2, 1, 1), grid=(8, 2, 1)),
         replace(plain, cluster=(1, 2, 1), grid=(8, 2, 1)),
     )
-    yield _one_node("kernel: cooperative, function", cooperative, replace(cooperative, function="rep2"))
+    for stream in ("busy", "idle", "new"):
+        words = f"kernel: cooperative, function, on a stream that is {stream}"
+        yield Change(words, alone(cooperative), alone(replace(cooperative, function="rep2")), stream)
     yield _one_node("kernel: cooperative, module", cooperative, replace(cooperative, function="rep@2"))
     both = replace(cooperative, function="rep2", value=3)
     yield _one_node("kernel: cooperative, function and argument", cooperative, both)
@@ -169,9 +173,7 @@ def _memory() -> Iterator[Change]:
                 yield _one_node(words, replace(copy, target=before), replace(copy, target=after))
                 words = f"memcpy: source from {before} to {after}"
                 yield _one_node(words, replace(copy, source=before), replace(copy, source=after))
-                named = replace(copy, unified=True)
-                words = f"memcpy: destination named as unified from {before} to {after}"
-                yield _one_node(words, replace(named, target=before), replace(named, target=after))
+    yield from (change for change in _unified() if "pageable" not in change.words)
     array = replace(copy, source="array")
     yield _one_node("memcpy from an array: other array", array, replace(array, source_alternate=True))
     yield _one_node("memcpy from an array: size", array, replace(array, width=32))
@@ -247,6 +249,15 @@ def _allocations() -> Iterator[Change]:
     yield Change("alloc, fill, copy, free: size", used, bigger)
 
 
+def _unified() -> Iterator[Change]:
+    named = Memcpy(slot=0, unified=True)
+    for before in SPACES:
+        for after in SPACES:
+            if before != after:
+                words = f"memcpy: destination named as unified from {before} to {after}"
+                yield _one_node(words, replace(named, target=before), replace(named, target=after))
+
+
 def _hazards() -> Iterator[Change]:
     """Yield what may take the context, and all later tests, with it."""
     alloc, free = Alloc(), Free()
@@ -254,6 +265,7 @@ def _hazards() -> Iterator[Change]:
     yield Change("alloc, kernel, free: identical", alone(alloc, relay, free), alone(alloc, relay, free))
     other = alone(alloc, replace(relay, value=2), free)
     yield Change("alloc, kernel, free: argument", alone(alloc, relay, free), other)
+    yield from (change for change in _unified() if "pageable" in change.words)
 
 
 CHANGES = (*_kernels(), *_memory(), *_others(), *_allocations())
@@ -264,7 +276,7 @@ def step_of(rig: Rig, change: Change, profile: Any) -> Step:
     """Instantiate, launch, update, launch."""
     (step,) = run_walk(
         rig,
-        Walk(specs=(change.held, change.candidate)),
+        Walk(specs=(change.held, change.candidate), stream=change.stream),
         read_graph,
         lambda held, candidate, fixed, flags: predict_update(held, candidate, profile, fixed, flags=flags),
     )
@@ -275,15 +287,22 @@ def main() -> int:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    path: Path = parser.parse_args().out
-    rig, profile = Rig(), read_profile()
-    with path.open("w") as table:
-        for change in (*CHANGES, *HAZARDS):
+    parser.add_argument("--hazard", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    path: Path = arguments.out
+    with path.open("a" if arguments.hazard is not None else "w") as table:
+        rig, profile = Rig(), read_profile()
+        changes = CHANGES if arguments.hazard is None else (HAZARDS[arguments.hazard],)
+        for change in changes:
             row, alive = _row(rig, change, profile)
             table.write(json.dumps(row) + "\n")
             table.flush()  # what is known so far is kept where a change takes the process with it
             if not alive:
-                break
+                return 1
+    if arguments.hazard is None:
+        for place in range(len(HAZARDS)):
+            command = [sys.executable, "-m", "tests.gpu.changes", "--out", str(path), "--hazard", str(place)]
+            subprocess.run(command, check=False, timeout=60)
     return 0
 
 

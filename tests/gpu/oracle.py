@@ -51,6 +51,7 @@ class Walk:
     start: str = "launch"  # or "upload", or "nothing"
     launch_between: bool = True
     flags: int = 0
+    stream: str = "busy"  # what its launches find, see `Rig.launch`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +172,7 @@ class _Launcher:
             check(driver.cuGraphExecDestroy(graph_exec))
 
     def _launch(self, graph_exec: Any) -> dict[str, Any]:
-        return self._rig.launch(graph_exec, self._spaces, events=self._events)
+        return self._rig.launch(graph_exec, self._spaces, events=self._events, stream=self._walk.stream)
 
     def _launch_fresh(self, place: int) -> dict[str, Any]:
         graph_exec = check(driver.cuGraphInstantiate(self._graphs[place].handle, self._walk.flags))

@@ -46,6 +46,7 @@ def random_walk(seed: int, index: int) -> Walk:
         start=random.choices(("launch", "upload", "nothing"), (80, 8, 12))[0],
         launch_between=random.random() < 0.8,
         flags=USE_NODE_PRIORITY if random.random() < 0.2 else 0,
+        stream=random.choice(("busy", "idle", "new")),
     )
 
 
@@ -58,11 +59,11 @@ class Tally:
 
     def add(self, step: Step, walk: Walk, place: str) -> None:
         """Count one step."""
-        faults = sorted(self._faults(step))
+        faults = sorted(self._faults(step, walk))
         if faults:
             self.misses.append(_miss(step, walk, place, faults))
 
-    def _faults(self, step: Step) -> Iterator[str]:
+    def _faults(self, step: Step, walk: Walk) -> Iterator[str]:
         prediction, answer, counts = step.prediction, step.answer, self.counts
         counts["updates"] += 1
         counts[f"driver/{answer.status}/{answer.result}"] += 1
@@ -82,7 +83,7 @@ class Tally:
         elif not answer.accepted:
             yield from self._refused(step)
         else:
-            yield from self._launched(step)
+            yield from self._launched(step, walk)
 
     def _refused(self, step: Step) -> Iterator[str]:
         if step.after_unsafe:
@@ -93,7 +94,7 @@ class Tally:
             self.counts["refused/exec changed"] += 1
             yield "refused and changed"
 
-    def _launched(self, step: Step) -> Iterator[str]:
+    def _launched(self, step: Step, walk: Walk) -> Iterator[str]:
         """Judge a launch. After an update that was not called safe, what the exec holds is not known."""
         verdict = "safe" if step.prediction.verdict.safe else str(step.prediction.verdict)
         outcome = f"{verdict}, ran {'right' if step.honest else 'wrong'}"
@@ -103,7 +104,8 @@ class Tally:
         self.counts[f"launch/{outcome}"] += 1
         if verdict != "safe":
             rules = sorted({finding.rule for finding in step.prediction.findings if not finding.verdict.safe})
-            self.counts[f"not called safe/{'+'.join(rules)}/ran {'right' if step.honest else 'wrong'}"] += 1
+            ran = f"ran {'right' if step.honest else 'wrong'} on a stream that was {walk.stream}"
+            self.counts[f"not called safe/{'+'.join(rules)}/{ran}"] += 1
         elif not step.honest:
             yield "safe but wrong"
 
@@ -116,6 +118,7 @@ def _miss(step: Step, walk: Walk, place: str, faults: list[str]) -> dict[str, An
         "faults": faults,
         "flags": walk.flags,
         "start": walk.start,
+        "stream": walk.stream,
         "driver": step.answer,
         "predicted": {
             "verdict": str(step.prediction.verdict),

@@ -102,18 +102,35 @@ class Rig:
         """Address of one of a slot's two semaphores."""
         return ctypes.addressof(self._semaphores) + (2 * slot + alternate) * SEMAPHORE_BYTES
 
-    def launch(self, graph_exec: Any, spaces: tuple[str, ...], *, events: bool) -> dict[str, Any]:
-        """Launch once on memory in a known state; return the reports and all memory that may have been written."""
+    def launch(self, graph_exec: Any, spaces: tuple[str, ...], *, events: bool, stream: str = "busy") -> dict[str, Any]:
+        """Launch once on memory in a known state; return the reports and all memory that may have been written.
+
+        The stream has work before it (``busy``), has none (``idle``), or was made for this launch (``new``).
+        """
         self._reset(spaces)
         if events:
             for event in self.events:
                 check(driver.cuEventRecord(event, self.stream))
             check(driver.cuEventRecord(self._mark, self.stream))
-        check(driver.cuGraphLaunch(graph_exec, self.stream))
+        if stream != "busy":
+            check(driver.cuStreamSynchronize(self.stream))
+        if stream == "new":
+            self._launch_on_new_stream(graph_exec)
+        else:
+            check(driver.cuGraphLaunch(graph_exec, self.stream))
         seen = self._fetch(spaces)
         if events:
             seen["events"] = tuple(self._recorded_since(event) for event in self.events)
         return seen
+
+    @staticmethod
+    def _launch_on_new_stream(graph_exec: Any) -> None:
+        stream = check(driver.cuStreamCreate(1))
+        try:
+            check(driver.cuGraphLaunch(graph_exec, stream))
+            check(driver.cuStreamSynchronize(stream))
+        finally:
+            check(driver.cuStreamDestroy(stream))
 
     def alive(self) -> bool:
         """Whether the context still works."""
