@@ -50,7 +50,7 @@ def images() -> dict[str, bytes]:
 
 @pytest.fixture
 def seen() -> Iterator[Observations]:
-    with observe() as observations:
+    with observe(code="all") as observations:
         yield observations
         assert list(observations.problems) == []
 
@@ -173,7 +173,9 @@ def width(node: int, seen: Observations) -> int:
 def test_a_stream_that_passes_nothing_on_leaves_no_attribute_unknown(seen: Observations, bench: Bench) -> None:
     (node,) = read_graph(bench.capture({}), observations=seen).kernel_nodes
     unknown = [entry.name for entry in node.attributes if entry.state == "unreadable"]
-    assert unknown == ["synchronization_policy"]
+    assert unknown in (["synchronization_policy"], ["synchronization_policy", "nvlink_util_centric_scheduling"])
+    refuses = Cupti().streams_refuse(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING)
+    assert refuses is ("nvlink_util_centric_scheduling" not in unknown)
 
 
 def test_an_update_that_is_accepted_and_not_carried_out_is_seen_by_the_kernel(seen: Observations, bench: Bench) -> None:
@@ -280,10 +282,19 @@ def test_machine_code_tells_kernels_of_one_name_apart_and_equal_ones_together(
     assert compiled not in (None, one, two)
 
 
+def test_images_that_a_program_loads_need_no_watching_of_loads(bench: Bench, images: dict[str, bytes]) -> None:
+    with observe() as seen:
+        one = code_in_module(images["one"], seen, bench)
+        assert one is not None
+        assert code_in_library(images["one"], seen, bench) == one
+        assert code_in_module(images["two"], seen, bench) not in (None, one)
+        assert code_in_module(images["ptx"], seen, bench) is None
+
+
 def test_a_function_from_before_observing_has_unknown_code(bench: Bench, images: dict[str, bytes]) -> None:
     library = check(cuda.cuLibraryLoadData(images["ptx"], None, None, 0, None, None, 0))
     kernel = int(check(cuda.cuLibraryGetKernel(library, b"put")))
-    with observe() as seen:
+    with observe(code="all") as seen:
         assert code_of(bench.capture({}, function=kernel), seen) is None
         assert code_of(bench.capture({}), seen) is None
         assert code_in_module(images["ptx"], seen, bench) is not None

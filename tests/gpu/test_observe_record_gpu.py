@@ -46,7 +46,9 @@ def dumps(tmp_path: Path) -> list[SignatureDump]:
 
 
 def test_a_program_keeps_its_output_and_exit_status_and_every_graph_is_recorded(tmp_path: Path) -> None:
-    ended = run(tmp_path, "a, b = capture(), capture(3)\na.replay(); print('out')\nsys.exit(7)", "--stacks")
+    ended = run(
+        tmp_path, "a, b = capture(), capture(3)\na.replay(); print('out')\nsys.exit(7)", "--stacks", "--code", "all"
+    )
     assert (ended.returncode, ended.stdout) == (7, "out\n"), ended.stderr
     (dump,) = dumps(tmp_path)
     assert dump.complete
