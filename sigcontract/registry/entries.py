@@ -175,6 +175,8 @@ class GraphEntry:
         RegistryError
             The object that was registered has no ``reset``.
         """
+        if self._reentry.put_off(self.reset):
+            return
         graph = self.graph
         reset = getattr(graph, "reset", None)
         if graph is not None and reset is None:

@@ -2,7 +2,8 @@
 # ruff: noqa: SLF001  entries and groups are views that users read and only the registry changes
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from functools import partial
 from threading import Lock
 from types import TracebackType
 from typing import Any, Final, Literal, NoReturn, Self
@@ -27,7 +28,7 @@ from sigcontract.registry.reasons import FIRST, Reason
 from sigcontract.registry.reentry import Reentry
 from sigcontract.registry.shared import RETIRED, Counts, SharedExec, result_name
 from sigcontract.registry.sources import SourceGraph
-from sigcontract.registry.stats import NODE_BYTES_ESTIMATE, RegistryStats
+from sigcontract.registry.stats import RegistryStats, summed
 
 __all__ = ["GraphExecRegistry"]
 
@@ -204,17 +205,22 @@ class GraphExecRegistry:
         if self._state == "open":
             self._state = "sealed"
 
-    def close(self) -> None:
+    def close(self, *, reset: bool = False) -> None:
         """Destroy every executable and let go of every graph. Not an error when repeated.
 
         Launches that are running end in peace: CUDA frees their executable afterwards.
+
+        Parameters
+        ----------
+        reset
+            Afterwards call ``reset()`` of every registered object that has one, as of a capture of PyTorch.
 
         Raises
         ------
         CloseError
             Executables could not be destroyed; everything else was done.
         """
-        if self.reentry.put_off(self._close_later):
+        if self.reentry.put_off(partial(self._close_later, reset=reset)):
             return
         events: list[Event] = []
         errors: list[DriverError] = []
@@ -223,6 +229,7 @@ class GraphExecRegistry:
                 return
             self._state = "closed"
             execs = len(self._table)
+            owners = [entry.graph for entry in self.entries] if reset else []
             for group in self._groups.values():
                 errors.extend(error for shared in group._execs if (error := self._retire(shared, events)))
                 for entry in group._entries:
@@ -233,11 +240,15 @@ class GraphExecRegistry:
             self._groups.clear()
             self._open.clear()
         events.append(RegistryClosed(execs=execs, errors=len(errors)))
-        try:
-            self.emit(events)
-        finally:
-            if errors:
-                raise CloseError(tuple(errors)) from errors[0]
+        with ExitStack() as at_last:
+            for owner in owners:
+                if hasattr(owner, "reset"):
+                    at_last.callback(owner.reset)
+            try:
+                self.emit(events)
+            finally:
+                if errors:
+                    raise CloseError(tuple(errors)) from errors[0]
 
     def why_not(self, a: GraphEntry, b: GraphEntry) -> tuple[Finding, ...]:
         """Return what keeps two graphs apart under the policy; empty where nothing does.
@@ -256,31 +267,7 @@ class GraphExecRegistry:
 
     def stats(self) -> RegistryStats:
         """Count graphs, groups, executables, and what was done with them."""
-        counts = Counts()
-        counts.add(self._gone)
-        graphs = saved = 0
-        groups = self.groups
-        for group in groups:
-            graphs += len(group)
-            for shared in tuple(group._execs):
-                counts.add(shared.counts)
-                saved += (shared.members - 1) * shared.first.node_count
-        device_bytes = self._table.device_bytes
-        return RegistryStats(
-            graphs=graphs,
-            groups=len(groups),
-            execs=len(self._table),
-            instantiations=self._table.instantiations,
-            updates=counts.updates,
-            repoints=counts.repoints,
-            refusals=dict(sorted(counts.refusals.items())),
-            rebuilds=counts.rebuilds,
-            launches=counts.launches,
-            fallbacks=self._fallbacks,
-            bytes_saved_estimate=saved * NODE_BYTES_ESTIMATE,
-            device_bytes=device_bytes,
-            bytes_saved_measured=device_bytes * saved // self._table.nodes if device_bytes else None,
-        )
+        return summed(self.groups, self._gone, self._table, self._fallbacks)
 
     # What entries call where they cannot launch by themselves
 
@@ -377,9 +364,9 @@ class GraphExecRegistry:
             if group.open:
                 del self._open[group.key, group.epochs]
 
-    def _close_later(self) -> None:
+    def _close_later(self, *, reset: bool) -> None:
         with suppress(CloseError):  # nobody is there to be told, and each failure was logged as an event
-            self.close()
+            self.close(reset=reset)
 
     def _retire(self, shared: SharedExec, events: list[Event]) -> DriverError | None:
         error = shared.retire(events)

@@ -9,7 +9,6 @@ What differs: no assertion ever ends the server, a graph that cannot share gets 
 """
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any, Final
 
 from sigcontract.driver.api import DriverApi
@@ -74,8 +73,4 @@ class DedupedCudaGraphRegistry:
         CloseError
             Executables could not be destroyed; everything else was done.
         """
-        with ExitStack() as resets:
-            for entry in self.registry.entries:
-                if hasattr(entry.graph, "reset"):
-                    resets.callback(entry.graph.reset)
-            self.registry.close()
+        self.registry.close(reset=True)

@@ -1,12 +1,17 @@
 """What a registry of executables counted."""
+# ruff: noqa: SLF001  a group is a view that users read and only the registry looks into
 
+from collections.abc import Iterable
 from typing import Annotated, Final
 
 from msgspec import Meta
 
 from sigcontract.model.record import Record, Size, Text, UInt32
+from sigcontract.registry.entries import ExecGroup
+from sigcontract.registry.lifetimes import ExecTable
+from sigcontract.registry.shared import Counts
 
-__all__ = ["NODE_BYTES_ESTIMATE", "RegistryStats"]
+__all__ = ["NODE_BYTES_ESTIMATE", "RegistryStats", "summed"]
 
 #: Device memory of an executable per node: CCCL allows for 10,240 bytes; 10.0 to 10.6 KB were reported by servers.
 NODE_BYTES_ESTIMATE: Final = 10_240
@@ -39,3 +44,35 @@ class RegistryStats(Record, frozen=True, kw_only=True):
         Size | None,
         Meta(description="Bytes: device_bytes per node instantiated, times the nodes saved; null: device_bytes is 0."),
     ]
+
+
+def summed(groups: Iterable[ExecGroup], gone: Counts, table: ExecTable, fallbacks: int) -> RegistryStats:
+    """Add up what the executables of these groups did, and those that are gone.
+
+    Takes no lock: each number is right, and between two of them another thread may have gone on.
+    """
+    counts = Counts()
+    counts.add(gone)
+    graphs = occupied = saved = 0
+    for group in groups:
+        occupied += 1
+        graphs += len(group)
+        for shared in tuple(group._execs):
+            counts.add(shared.counts)
+            saved += (shared.members - 1) * shared.first.node_count
+    measured = table.device_bytes * saved // table.nodes if table.device_bytes else None
+    return RegistryStats(
+        graphs=graphs,
+        groups=occupied,
+        execs=len(table),
+        instantiations=table.instantiations,
+        updates=counts.updates,
+        repoints=counts.repoints,
+        refusals=dict(sorted(counts.refusals.items())),
+        rebuilds=counts.rebuilds,
+        launches=counts.launches,
+        fallbacks=fallbacks,
+        bytes_saved_estimate=saved * NODE_BYTES_ESTIMATE,
+        device_bytes=table.device_bytes,
+        bytes_saved_measured=measured,
+    )

@@ -199,6 +199,28 @@ def test_a_finaliser_may_close_the_registry_in_the_middle_of_a_replay() -> None:
     assert (registry.closed, rig.execs(), rig.fake.misuse) == (True, 0, [])
 
 
+@pytest.mark.parametrize("call", ["entry.reset", "registry.close"])
+def test_a_capture_is_not_reset_in_the_middle_of_a_replay_of_it(call: str) -> None:
+    rig = Rig()
+    registry = rig.registry()
+    captures = [Capture(rig.builder(value)) for value in (1, 2)]
+    first, _ = (registry.register(capture) for capture in captures)
+    resets_inside: list[int] = []
+
+    def let_go() -> None:
+        if call == "entry.reset":
+            first.reset()
+        else:
+            registry.close(reset=True)
+        resets_inside.append(captures[0].resets)
+
+    rig.on_launch(let_go)
+    first.replay(0)
+    assert (resets_inside, captures[0].resets) == ([0], 1)
+    registry.close()
+    assert (rig.execs(), rig.fake.misuse) == (0, [])
+
+
 def test_a_finaliser_may_release_and_not_replay_in_the_middle_of_a_replay() -> None:
     rig = Rig()
     with closed(rig.registry(), rig) as registry:
