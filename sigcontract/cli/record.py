@@ -220,6 +220,12 @@ def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
         if report.dump is not None:
             state = "" if report.complete else ", did not end in order: what came after its last write is missing"
             yield f"{Path(report.dump).name}: {report.graphs} graphs{state}"
+            if report.unknown_code:
+                yield (
+                    f"{Path(report.dump).name}: the machine code of {report.unknown_code} functions is not known, so "
+                    "no other run can be proven to run the same; --code all sees more (docs/observe.md says at what "
+                    "risk)"
+                )
         elif not report.complete and not report.problems:
             yield f"process {report.process_id} ({report.program}) did not report its end; it had written nothing"
         for problem in report.problems:

@@ -27,6 +27,7 @@ from sigcontract.driver.record_writer import BackgroundWriter
 from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError, UsageError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
 from sigcontract.model.graph import GraphSignature, NodeSignature
+from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.wire.codec import save
 
 __all__ = ["DEFAULT_LABEL", "EXTENSION", "RecordOptions", "Recorder", "check_label", "record_to"]
@@ -136,6 +137,13 @@ class Recorder:
     def graph_count(self) -> int:
         """Graphs recorded so far."""
         return len(self._graphs)
+
+    @property
+    def unknown_code_count(self) -> int:
+        """Distinct functions whose machine code is not known: no other run can be proven to run the same."""
+        kernels = (node for node in self._nodes if isinstance(node, KernelNodeSignature))
+        known = {(node.func, node.kern, node.name): _has_code(node) for node in kernels}
+        return sum(not has_code for has_code in known.values())
 
     @property
     def saved(self) -> bool:
@@ -378,6 +386,10 @@ def _frames() -> Iterator[FrameType]:
             depth += 1
             yield frame
         frame = frame.f_back
+
+
+def _has_code(node: KernelNodeSignature) -> bool:
+    return node.function is not None and node.function.code_sha256 is not None
 
 
 def _is_library(frame: FrameType) -> bool:

@@ -75,6 +75,8 @@ class ProcessReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     dump: str | None
     #: Graphs in it.
     graphs: int
+    #: Distinct functions in it whose machine code is not known.
+    unknown_code: int = 0
     #: Whether the process ended in order, so that nothing is missing at the end.
     complete: bool
     problems: tuple[str, ...]
@@ -143,6 +145,7 @@ class _Reporter:
                 program=_program(),
                 dump=None if path is None else str(path),
                 graphs=recorder.graph_count,
+                unknown_code=recorder.unknown_code_count,
                 complete=recorder.ended and recorder.saved,
                 problems=tuple(recorder.problems),
             ),

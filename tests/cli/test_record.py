@@ -38,7 +38,9 @@ from tests.compare.build import graph, kernel
 from tests.driver.fake_cupti import FakeProgram
 program = FakeProgram(sitecustomize.cupti)
 program.nodes = {n: [] for n in range(1, 9)}
-import_module("sigcontract.driver.record").read_graph = lambda handle, observations: graph(*[kernel()] * handle)
+def read(handle, observations):
+    return graph(*[kernel(function=None) if handle == 7 else kernel()] * handle)
+import_module("sigcontract.driver.record").read_graph = read
 instantiate = program.instantiate
 """
 
@@ -131,6 +133,14 @@ def test_every_graph_is_in_the_dump_and_the_report_says_so(setting: Setting) -> 
     assert ended.stderr == (
         f"sigcontract: record: 2 graphs of 1 processes in {setting.dumps}\nsigcontract: record: {name}: 2 graphs\n"
     )
+
+
+def test_functions_of_unknown_code_are_counted(setting: Setting) -> None:
+    ended = setting.run(setting.command("import torch; torch.instantiate(7)"))
+    assert (
+        ": the machine code of 1 functions is not known, so no other run can be proven to run the same; --code all sees "
+        "more (docs/observe.md says at what risk)\n"
+    ) in ended.stderr
 
 
 def test_options_reach_the_process(setting: Setting) -> None:
@@ -302,6 +312,7 @@ def test_the_report_may_be_read_by_programs(setting: Setting) -> None:
     (report,) = msgspec.json.decode((setting.folder / "report.json").read_bytes(), type=list[ProcessReport])
     (dump,) = setting.dumps.iterdir()
     assert (report.dump, report.graphs, report.complete, report.problems) == (str(dump), 1, True, ())
+    assert report.unknown_code == 0
 
 
 def test_recording_may_begin_at_another_module(setting: Setting) -> None:
