@@ -43,12 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.gpu)
 
 
-@pytest.fixture(autouse=True)
-def _needs_device(request: pytest.FixtureRequest) -> None:
+@pytest.hookimpl(tryfirst=True)  # before the fixtures, which need the device
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip the tests of this folder where there is no device, or fail them where there has to be one."""
     reason = _what_is_missing()
     if reason is not None:
-        if request.config.getoption("--require-gpu", default=False):
-            pytest.fail(reason)
+        if item.config.getoption("--require-gpu", default=False):
+            pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
 
 

@@ -18,6 +18,7 @@ from tests.gpu.specs import EventRecord, GraphSpec
 __all__ = ["Answer", "Predict", "Step", "Walk", "run_walk", "update"]
 
 _NOT_WRITTEN = -1
+_NO_LAUNCH = "no launch"
 
 
 class Answer(NamedTuple):
@@ -58,8 +59,9 @@ class Walk:
 class Step:
     """One update: what was predicted, what the driver answered, and whether the exec then ran what it should.
 
-    ``honest`` is None where nothing was launched after the update. ``after_unsafe`` says that an earlier update
-    of this walk was accepted although its prediction did not call it safe: what the exec holds is then not known.
+    ``honest`` is None where nothing was launched after the update, or a fresh exec fails as well. ``after_unsafe``
+    says that an earlier update of this walk was accepted although its prediction did not call it safe: what the exec
+    holds is then not known.
     """
 
     held: GraphSignature
@@ -115,15 +117,15 @@ def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], predic
                 answer = update(launcher.graph_exec, graphs[place])
                 now = place if answer.accepted else held
                 launched = walk.launch_between or place == len(graphs) - 1
-                difference = launcher.difference_from_fresh(now) if launched else None
+                difference = launcher.difference_from_fresh(now) if launched else _NO_LAUNCH
                 yield Step(
                     held=signatures[held],
                     candidate=signatures[place],
                     fixed=known,
                     prediction=prediction,
                     answer=answer,
-                    honest=difference is None if launched else None,
-                    difference=difference,
+                    honest=None if difference == _NO_LAUNCH else difference is None,
+                    difference=None if difference == _NO_LAUNCH else difference,
                     after_unsafe=unsafe,
                 )
                 unsafe = unsafe or (answer.accepted and not prediction.verdict.safe)
@@ -160,10 +162,11 @@ class _Launcher:
         """Launch the exec, and a fresh one of the graph that it holds; say how they differ."""
         seen = self._attempt(self._launch, self.graph_exec)
         if not self._rig.alive():
-            return f"the launch fails with {seen['error']} and takes the context with it"
+            return f"the launch fails with {seen.get('error')} and takes the context with it"
         if self._walk.specs[place].single_instance:
             self.close()
-        return _difference(seen, self._attempt(self._launch_fresh, place))
+        expected = self._attempt(self._launch_fresh, place)
+        return _NO_LAUNCH if "error" in expected and seen == expected else _difference(seen, expected)
 
     def close(self) -> None:
         """Destroy the exec."""

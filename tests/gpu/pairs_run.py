@@ -7,6 +7,7 @@ Example: ``python -m tests.gpu.pairs_run --pairs 6000 --seed 1 --out pairs.json 
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from random import Random
 from traceback import extract_tb
 from typing import Any
 
+from sigcontract.driver import environment, read_graph, read_profile
 from sigcontract.model.findings import Verdict
 from tests.gpu.generate import mutate, random_graph
 from tests.gpu.oracle import Step, Walk
@@ -143,7 +145,6 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
     """Run every stride-th walk and print one JSON line for each: before it, its number; after it, what it showed."""
     from examples.recording.calls import CallError  # noqa: PLC0415  CUDA in the working processes alone
     from sigcontract.compare.predict import predict_update  # noqa: PLC0415
-    from sigcontract.driver import read_graph, read_profile  # noqa: PLC0415
     from tests.gpu.oracle import run_walk  # noqa: PLC0415
     from tests.gpu.rig import Rig  # noqa: PLC0415
 
@@ -191,19 +192,9 @@ def _shard(arguments: argparse.Namespace, worker: int) -> Tally:
     tally = Tally()
     first, deadline = worker, time.monotonic() + arguments.seconds
     while first < arguments.pairs and time.monotonic() < deadline:
-        command = [
-            sys.executable,
-            "-X",
-            "faulthandler",
-            "-m",
-            "tests.gpu.pairs_run",
-            "--seed",
-            str(arguments.seed),
-            "--shard",
-            str(first),
-        ]
-        command += ["--pairs", str(arguments.pairs), "--workers", str(arguments.workers)]
-        command += ["--seconds", str(deadline - time.monotonic())]
+        command = [sys.executable, "-X", "faulthandler", "-m", "tests.gpu.pairs_run", "--shard", str(first)]
+        command += ["--seed", str(arguments.seed), "--pairs", str(arguments.pairs)]
+        command += ["--workers", str(arguments.workers), "--seconds", str(deadline - time.monotonic())]
         begun = None
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
@@ -244,6 +235,29 @@ def _first_of_each_kind(misses: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return kept
 
 
+def _summary(counts: Counter[str]) -> dict[str, float]:
+    """Return what a reader of the record asks first. Launches after an unsafe update are left out."""
+    launches = {key: count for key, count in counts.items() if re.fullmatch(r"launch/[a-z]+, ran (right|wrong)", key)}
+    safe, good = counts["launch/safe, ran right"], sum(n for key, n in launches.items() if key.endswith("right"))
+    wrong = sum(count for key, count in launches.items() if key.endswith("wrong"))
+    return {
+        "walks": counts["walks"],
+        "walks of several updates": counts["walks of several updates"],
+        "updates": counts["updates"],
+        "answers exact": counts["answer/exact"],
+        "answers wrong": counts["answer/wrong"],
+        "answers not told": counts["answer/not told"],
+        "refused updates after which the exec launched as before": counts["refused/exec unchanged"],
+        "refused updates after which it did not": counts["refused/exec changed"],
+        "called safe, ran right": safe,
+        "called safe, ran wrong": counts["launch/safe, ran wrong"],
+        "not called safe, ran right": good - safe,
+        "not called safe, ran wrong": wrong - counts["launch/safe, ran wrong"],
+        "of what ran right, not called safe (percent)": round(100 * (good - safe) / max(good, 1), 1),
+        "of what ran right, called stale (percent)": round(100 * counts["launch/stale, ran right"] / max(good, 1), 1),
+    }
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the walks; exit 1 where a prediction was wrong or a verdict called safe was not."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -263,8 +277,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         for part in pool.map(lambda worker: _shard(arguments, worker), range(arguments.workers)):
             tally.counts.update(part.counts)
             tally.misses += part.misses
+    here = environment()
     record = {
+        "benchmark": "pairs, gpu",
         "date": datetime.now(UTC).date().isoformat(),
+        "gpu": [device.name for device in here.devices],
+        "display_driver": here.display_driver_version,
+        "cuda_driver_version": here.cuda_driver_version,
+        "summary": _summary(tally.counts),
         "seed": arguments.seed,
         "seconds": round(time.monotonic() - begin, 1),
         "processes": arguments.workers,
