@@ -138,8 +138,8 @@ def test_every_graph_is_in_the_dump_and_the_report_says_so(setting: Setting) -> 
 def test_functions_of_unknown_code_are_counted(setting: Setting) -> None:
     ended = setting.run(setting.command("import torch; torch.instantiate(7)"))
     assert (
-        ": the machine code of 1 functions is not known, so no other run can be proven to run the same; --code all sees "
-        "more (docs/observe.md says at what risk)\n"
+        ": the machine code of 1 functions is not known, so no other run can be proven to run the same; "
+        "--code all sees more (docs/observe.md says at what risk)\n"
     ) in ended.stderr
 
 
