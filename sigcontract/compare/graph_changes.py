@@ -47,7 +47,7 @@ class Change(NamedTuple):
     subject
         What tells a person which node it is.
     places
-        Where, ascending. Empty for a difference of the graph as a whole.
+        Where, ascending: all of them for a known difference. Empty for one of the graph as a whole.
     paths
         Full paths in the new graph (in the old one where the node was removed), as many as are ever shown.
     number
@@ -59,6 +59,11 @@ class Change(NamedTuple):
     places: list[Place]
     paths: list[str]
     number: int
+
+    @property
+    def known(self) -> bool:
+        """Whether this is known to be a difference; else it says what is not known, at the first places only."""
+        return is_difference(self.difference.rule, self.difference.old, self.difference.new)
 
 
 class GraphChanges(NamedTuple):
@@ -148,17 +153,12 @@ class _Comparison:
 
     def _changes(self, old: GraphSignature, new: GraphSignature) -> list[Change]:
         """Return what differs between two graphs, paths from these graphs on, in the order of the new one."""
-        known = self._changes_of.get((id(old), id(new)))
-        if known is not None:
-            return known
+        told = self._changes_of.get((id(old), id(new)))
+        if told is not None:
+            return told
         aligned = self._aligner.align(old, new)
         found = _Collected()
-        of_pair = {pair: self._of_pair(*pair) for pair in aligned.distinct}
-        wanted = frozenset(pair for pair, changes in of_pair.items() if changes)
-        if wanted:
-            for old_index, new_index, pair in aligned.places(wanted):
-                for change in of_pair[pair]:
-                    found.add(change, Place(new_index, old_index, new_index))
+        self._add_pairs(found, aligned)
         for edge in edge_changes(old, new, aligned.alignment):
             found.add_edge(edge, subject_of(new.nodes[edge.new_index]))
         for old_start, old_end, new_start, new_end in aligned.alignment.gaps(len(old.nodes), len(new.nodes)):
@@ -169,21 +169,35 @@ class _Comparison:
         changes = self._changes_of[id(old), id(new)] = found.changes()
         return changes
 
+    def _add_pairs(self, found: "_Collected", aligned: AlignedGraphs) -> None:
+        """Add what differs between nodes that correspond: each distinct pair is compared once."""
+        of_pair = {pair: self._of_pair(*pair) for pair in aligned.distinct}
+        known = {pair: [change for change in changes if change.known] for pair, changes in of_pair.items()}
+        wanted = frozenset(pair for pair, changes in known.items() if changes)
+        if wanted:
+            for old_index, new_index, pair in aligned.places(wanted):
+                for change in known[pair]:
+                    found.add(change, Place(new_index, old_index, new_index), 1)
+        if all(len(known[pair]) == len(changes) for pair, changes in of_pair.items()):
+            return
+        # What is not known may be so at every node: it is counted, and shown at the first.
+        for pair, (old_index, new_index) in sorted(aligned.first_places().items(), key=lambda item: item[1][1]):
+            for change in of_pair[pair]:
+                if not change.known:
+                    found.add(change, Place(new_index, old_index, new_index), aligned.distinct[pair])
+
     def _of_pair(self, old_number: int, new_number: int) -> list[Change]:
         """Return what differs between two nodes, and between the graphs inside them; paths from the nodes on."""
         before, after = self._aligner.node(old_number), self._aligner.node(new_number)
         subject = subject_of(after)
-        changes = [
-            Change(difference, subject, [], [difference.field], 1)
-            for difference in self._comparer.differences(before, after)
-        ]
-        numbers, unproven = self._comparer.unproven_function(before, after)
-        if numbers not in self._proven:
-            for difference in unproven:
-                if difference.rule == _CODE_UNKNOWN:
-                    # The numbers keep functions of one name apart until all are counted.
-                    difference = difference._replace(old=numbers[0], new=numbers[1])  # noqa: PLW2901
-                changes.append(Change(difference, subject, [], [difference.field], 1))
+        found = self._comparer.compare(before, after)
+        unproven = [] if found.functions in self._proven else found.unproven
+        changes = []
+        for difference in (*found.differences, *unproven):
+            if difference.rule == _CODE_UNKNOWN:
+                # The numbers keep functions of one name apart until all are counted.
+                difference = difference._replace(old=found.functions[0], new=found.functions[1])  # noqa: PLW2901
+            changes.append(Change(difference, subject, [], [difference.field], 1))
         for at, old_body, new_body in body_pairs(before, after):
             for inner in self._changes(old_body, new_body):
                 paths = [at + path for path in inner.paths]
@@ -239,14 +253,13 @@ class _Collected:
     def __init__(self) -> None:
         self._changes: dict[Hashable, Change] = {}
 
-    def add(self, change: Change, place: Place) -> None:
-        """Add a difference of two nodes that correspond, at one place."""
+    def add(self, change: Change, place: Place, times: int) -> None:
+        """Add a difference of two nodes that correspond: where, and at how many places like it."""
         node = f"nodes[{place.at}]"
-        difference = change.difference
         # What is not known has one cause, whichever kernels it is about; functions are counted one by one.
-        known = is_difference(difference.rule, difference.old, difference.new)
-        about = change.subject if known or difference.rule == _CODE_UNKNOWN else None
-        self._add((difference, about), change, place, [node + path for path in change.paths])
+        about = change.subject if change.known or change.difference.rule == _CODE_UNKNOWN else None
+        counted = change._replace(number=change.number * times)
+        self._add((change.difference, about), counted, place, [node + path for path in change.paths])
 
     def add_node(self, rule_id: str, node: NodeSignature, place: Place) -> None:
         """Add a node without counterpart."""

@@ -5,6 +5,7 @@ what a difference means is asked of `NodeJudge`, and where that has no answer, o
 """
 
 from collections.abc import Container, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -37,6 +38,24 @@ _CLUSTER, _COMPILED_CLUSTER = attribute_path(AttributeId.CLUSTER_DIMENSION), ".f
 _UNKNOWN, _KNOWN = "unknown", "known"
 
 
+class Comparison(NamedTuple):
+    """What was found out about two nodes.
+
+    Attributes
+    ----------
+    differences
+        What differs, and what is not known of other things than the function.
+    unproven
+        What keeps two kernels' functions, of which nothing differs, from being known to be one.
+    functions
+        Their function numbers, each of its own graph; 0 for other nodes.
+    """
+
+    differences: list[Difference]
+    unproven: list[Difference]
+    functions: tuple[int, int]
+
+
 class NodeComparer:
     """Compares nodes that correspond.
 
@@ -60,19 +79,25 @@ class NodeComparer:
         translated: NodeSignature = renumbered(node, self._correspondence.translate)
         return translated
 
-    def differences(self, old: NodeSignature, new: NodeSignature) -> tuple[Difference, ...]:
-        """Return the differences of two nodes, those of the graphs inside them left out."""
+    def compare(self, old: NodeSignature, new: NodeSignature) -> "Comparison":
+        """Compare two nodes, the graphs inside them left out."""
         if old.node_type != new.node_type or type(old) is not type(new):
             # A node known by its number alone may be of the same type as one that has a record.
             rule = "node.type" if old.node_type != new.node_type else "node.opaque"
-            return (_by_rule(rule, "", subject_of(old), subject_of(new)),)
+            return Comparison([_by_rule(rule, "", subject_of(old), subject_of(new))], [], (0, 0))
         here = self.translated(new)
         contradictions = self._contradictions(old, new)
         found: dict[str, Difference] = {}
+        unproven: list[Difference] = []
+        numbers = 0, 0
         if isinstance(old, KernelNodeSignature) and isinstance(here, KernelNodeSignature):
             difference = self._function(old, here, contradictions.get(".func"))
             if difference is not None:
                 found[difference.field] = difference
+            else:
+                unproven = _unproven(old, here)
+        if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
+            numbers = old.func or old.kern, new.func or new.kern
         fields = [field for field in field_differences(old, here) if not field.field.startswith(_APART)]
         self._judge_into(found, old, here, fields)
         if _COMPILED_CLUSTER in found and _CLUSTER in found and _same_cluster_attribute(old, here):
@@ -81,32 +106,12 @@ class NodeComparer:
         for difference in fields:
             if not difference.field.startswith(tuple(found)):
                 found[difference.field] = _by_table(difference)
-        return tuple(
+        differences = [
             _as_correspondence(difference, contradictions.get(path))
             for path, difference in found.items()
             if not _says_nothing(difference) and not _follows(path, found)
-        )
-
-    def unproven_function(self, old: NodeSignature, new: NodeSignature) -> tuple[tuple[int, int], list[Difference]]:
-        """Return both function numbers of two kernels, and what keeps their functions from being known to be one.
-
-        Nothing does where a difference was found, or for other nodes. Equal machine code proves all but the settings
-        that are made at run time.
-        """
-        here = self.translated(new)
-        if not (
-            isinstance(old, KernelNodeSignature)
-            and isinstance(new, KernelNodeSignature)
-            and isinstance(here, KernelNodeSignature)
-        ):
-            return (0, 0), []
-        numbers = old.func or old.kern, new.func or new.kern
-        if self._function(old, here, self._contradictions(old, new).get(".func")) is not None:
-            return numbers, []
-        if old.function is None or here.function is None or None in (_code(old), _code(here)):
-            return numbers, [_by_rule("function.code-unknown", ".function.code_sha256", None, None)]
-        unknown = [name for name in _SETTINGS if getattr(old.function, name) is None]
-        return numbers, [_by_rule("function.facts-unknown", f".function.{name}", None, None) for name in unknown]
+        ]
+        return Comparison(differences, unproven, numbers)
 
     def _judge_into(
         self, found: dict[str, Difference], old: NodeSignature, new: NodeSignature, fields: Sequence[Difference]
@@ -162,6 +167,14 @@ class NodeComparer:
                 texts = f"{kind} {known[1]}", f"{kind} {correspondence.translate(kind, number)}"
             contradictions[path] = texts
         return contradictions
+
+
+def _unproven(old: KernelNodeSignature, new: KernelNodeSignature) -> list[Difference]:
+    """Return what of two functions is not known. Equal machine code proves all but what is set at run time."""
+    if old.function is None or None in (_code(old), _code(new)):
+        return [_by_rule("function.code-unknown", ".function.code_sha256", None, None)]
+    unknown = [name for name in _SETTINGS if getattr(old.function, name) is None]
+    return [_by_rule("function.facts-unknown", f".function.{name}", None, None) for name in unknown]
 
 
 def _function_change(  # noqa: PLR0911  each kind of evidence, the strongest first

@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sigcontract.compare.alignment import Alignment, align_by_levels
-from sigcontract.model.attributes import LaunchCompletionEvent, ProgrammaticEvent
+from sigcontract.model.attributes import LaunchAttribute, LaunchCompletionEvent, ProgrammaticEvent
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import (
     BatchMemOpNode,
@@ -22,12 +21,15 @@ from sigcontract.model.nodes import (
     KernelNodeSignature,
     MemAccess,
     MemAllocNode,
+    MemcpyNode,
+    MemcpyOperand,
     MemFreeNode,
+    MemsetNode,
     PointerFacts,
 )
 from sigcontract.wire.canonical import portable_form
 
-__all__ = ["AlignedGraphs", "Aligner", "Correspondence", "likeness"]
+__all__ = ["AlignedGraphs", "Aligner", "Correspondence", "identities", "likeness", "renumbered"]
 
 #: Fields whose number says only which others are the same, by record; what kind of thing the number stands for.
 _IDENTITIES: Mapping[type, tuple[tuple[str, str], ...]] = {
@@ -42,6 +44,15 @@ _IDENTITIES: Mapping[type, tuple[tuple[str, str], ...]] = {
     MemAccess: (("location_id", "device"),),
     MemFreeNode: (("address", "allocation"),),
 }
+#: Fields by which a record holds others that have identities.
+_HOLDERS: Mapping[type, tuple[str, ...]] = {
+    KernelNodeSignature: ("attributes",),
+    LaunchAttribute: ("value",),
+    MemcpyNode: ("source", "destination"),
+    MemcpyOperand: ("pointer",),
+    MemsetNode: ("pointer",),
+    MemAllocNode: ("accesses",),
+}
 
 
 def likeness(node: NodeSignature) -> tuple[int, str]:
@@ -51,35 +62,34 @@ def likeness(node: NodeSignature) -> tuple[int, str]:
 
 def identities(record: Any, path: str = "") -> Iterator[tuple[str, str, int]]:
     """Yield path, kind and number of every identity in a node, children's not included."""
-    if isinstance(record, tuple):
-        for index, item in enumerate(record):
-            if isinstance(item, Struct):
-                yield from identities(item, f"{path}[{index}]")
-    elif isinstance(record, Struct) and not isinstance(record, GraphSignature):
-        own = dict(_IDENTITIES.get(type(record), ()))
-        for field in record.__struct_fields__:
-            value = getattr(record, field)
-            if field in own:
-                if value:
-                    yield f"{path}.{field}", own[field], value
-            elif isinstance(value, Struct | tuple):
-                yield from identities(value, f"{path}.{field}")
+    kind = type(record)
+    for field, what in _IDENTITIES.get(kind, ()):
+        number = getattr(record, field)
+        if number:
+            yield f"{path}.{field}", what, number
+    for field in _HOLDERS.get(kind, ()):
+        value = getattr(record, field)
+        if isinstance(value, tuple):
+            for index, item in enumerate(value):
+                if type(item) is not LaunchAttribute or type(item.value) in _IDENTITIES:
+                    yield from identities(item, f"{path}.{field}[{index}]")
+        elif value is not None:
+            yield from identities(value, f"{path}.{field}")
 
 
 def renumbered(record: Any, number: Callable[[str, int], int]) -> Any:
     """Return a record with every identity replaced by what ``number`` gives for its kind and number."""
-    if isinstance(record, tuple):
-        items = tuple(renumbered(item, number) for item in record)
-        return record if items == record else items
-    if not isinstance(record, Struct) or isinstance(record, GraphSignature):
-        return record
-    changed = {}
-    own = dict(_IDENTITIES.get(type(record), ()))
-    for field in record.__struct_fields__:
+    kind, changed = type(record), {}
+    for field, what in _IDENTITIES.get(kind, ()):
         value = getattr(record, field)
-        new = number(own[field], value) if value and field in own else renumbered(value, number)
-        if new != value:
-            changed[field] = new
+        if value:
+            changed[field] = number(what, value)
+    for field in _HOLDERS.get(kind, ()):
+        value = getattr(record, field)
+        if not isinstance(value, tuple):
+            changed[field] = renumbered(value, number)
+        elif any(type(item) is not LaunchAttribute or type(item.value) in _IDENTITIES for item in value):
+            changed[field] = tuple(renumbered(item, number) for item in value)
     return replace(record, **changed) if changed else record
 
 
@@ -104,6 +114,16 @@ class AlignedGraphs(NamedTuple):
             for offset, pair in enumerate(zip(olds, news, strict=True)):
                 if pair in wanted:
                     yield start + offset, new_start + offset, pair
+
+    def first_places(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Return old and new index of the first place of each distinct pair."""
+        first: dict[tuple[int, int], tuple[int, int]] = {}
+        for start, new_start, length in reversed(self.alignment.matches):
+            olds, news = self.old_numbers[start : start + length], self.new_numbers[new_start : new_start + length]
+            pairs = zip(reversed(olds), reversed(news), strict=True)
+            backwards = range(start + length - 1, start - 1, -1), range(new_start + length - 1, new_start - 1, -1)
+            first.update(zip(pairs, zip(*backwards, strict=True), strict=True))
+        return first
 
 
 class _View:

@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple
 
 from sigcontract.compare.alignment import fold
 from sigcontract.compare.graph_changes import Change, GraphChanges
-from sigcontract.compare.unknowns import is_difference
 from sigcontract.model.graph import NodeSignature
 
 __all__ = ["Part", "Row", "is_note", "parts_of"]
@@ -56,8 +55,7 @@ class Part(NamedTuple):
 
 def is_note(change: Change) -> bool:
     """Say whether a change is drawn at no node: it is of the graph as a whole, or says what is not known."""
-    difference = change.difference
-    return not change.places or not is_difference(difference.rule, difference.old, difference.new)
+    return not change.places or not change.known
 
 
 def parts_of(found: GraphChanges) -> Iterator[Part]:
