@@ -134,6 +134,7 @@ def _described(info: types.StructType) -> type:
     }
 
     def describe(schema: dict[str, Any]) -> None:
+        schema["additionalProperties"] = False  # which pydantic says by itself only from 2.12
         for name, sentence in sentences.items():
             schema["properties"][name]["description"] = sentence
 

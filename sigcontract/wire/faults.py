@@ -24,7 +24,8 @@ def translated(error: Exception) -> RecordError:
     reason, path = (found["reason"], found["path"]) if found else (str(error), "$")
     if isinstance(error.__cause__, InvariantError):
         return below(path, error.__cause__)
-    if isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError):
+    damaged = isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError)
+    if damaged or isinstance(error, UnicodeDecodeError):
         return DecodeError(f"{reason}; the file is damaged or incomplete", code="malformed")
     return DecodeError(reason, path=path)
 
