@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Literal, TypeVar
+from weakref import WeakMethod
 
 from sigcontract.driver import observe_calls as calls
 from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION
@@ -139,7 +140,7 @@ class Observations:
             raise
         # A callback after the interpreter's end would crash the process, and libraries destroy graphs that late.
         atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._forked)
+        in_forked_child(self._forked)
 
     # What read_graph asks
 
@@ -176,6 +177,10 @@ class Observations:
             self._closed = True
             self._cupti.unsubscribe()
             atexit.unregister(self.close)
+            # CUPTI's callback, and with it this object, is kept as long as the process.
+            self._launches.clear()
+            self._modules = None
+            self.on_instantiated.clear()
 
     def _require_open(self) -> None:
         if self._closed:
@@ -286,6 +291,9 @@ class Observations:
         call = returned_call(data)
         if frame.copies:
             self._switch(copying=-1)
+        if call.result != 0:
+            for graph in frame.clones:  # the driver took them back
+                self._launches.graph_destroyed(graph)
         if callback_id in self._ends_capture:
             self._capture_ended(call)
         elif call.result == 0 and callback_id in self._on_return:
@@ -362,12 +370,24 @@ class Observations:
                 self._launches.graph_destroyed(graph)
 
     def _instantiated(self, call: ApiCall, _frame: Frame) -> None:
-        for listener in self.on_instantiated:
+        for listener in tuple(self.on_instantiated):  # one of them may leave
             listener(call.argument(1))
 
 
 def _stream_key(stream: int) -> tuple[int, int]:
     return stream, get_ident() if stream <= _LAST_NAMED_STREAM else 0
+
+
+def in_forked_child(method: Callable[[], None]) -> None:
+    """Have a bound method called in every forked child, as long as its object lives; Python itself would keep it."""
+    reference = WeakMethod(method)
+
+    def call() -> None:
+        living = reference()
+        if living is not None:
+            living()
+
+    os.register_at_fork(after_in_child=call)
 
 
 def _by_id(handlers: Mapping[str, _Handler], ids: Mapping[str, int]) -> dict[int, _Handler]:

@@ -63,6 +63,11 @@ class LaunchLedger:
     def __len__(self) -> int:
         return len(self._nodes)
 
+    def clear(self) -> None:
+        """Forget everything."""
+        for table in (self._nodes, self._members, self._inner, self._enclosed, self._interned, self._decoded):
+            table.clear()
+
     def made(self, graph: int, node: int, carried: bytes) -> None:
         """Take note of a new kernel node and the CUlaunchAttribute array that it was made with."""
         self._nodes[node] = (graph, self._interned.setdefault(carried, carried))

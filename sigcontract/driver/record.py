@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sigcontract.driver.environment import environment
-from sigcontract.driver.observe import CodeSource, Observations, acquire, release
+from sigcontract.driver.observe import CodeSource, Observations, acquire, in_forked_child, release
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
 from sigcontract.driver.record_frameworks import distributed_rank, watch_frameworks
@@ -167,7 +167,7 @@ class Recorder:
             self._problems.append(f"launches are not observed, attributes that nodes do not tell stay unread: {error}")
         watch_frameworks(self)
         atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._begin)
+        in_forked_child(self._begin)
         return self
 
     def _observe(self) -> Observations:
@@ -204,7 +204,8 @@ class Recorder:
         if seen is None:
             return
         self._problems += seen.problems
-        seen.on_instantiated.remove(self.add)
+        if self.add in seen.on_instantiated:  # not where it has been closed already
+            seen.on_instantiated.remove(self.add)
         release()
         if reason is not None:
             self._problems.append(f"{reason}: launches are not observed from here on ({self._seen} graphs were)")
@@ -245,7 +246,7 @@ class Recorder:
             caller=next((frame.f_code.co_qualname for frame in stack if not _is_library(frame)), "-"),
             nodes=len(signature.nodes),
             pid=os.getpid(),
-            rank=self._environment()[0].rank,
+            rank=self.environment.rank if "{rank" in self._options.label else None,
         )
         count = self._labels[label] = self._labels.get(label, 0) + 1
         if count > 1:
@@ -273,10 +274,10 @@ class Recorder:
             Whether the process ends in order, so that nothing comes after.
         """
         with self._writing:
-            with self._lock:
-                dump = self._dump(complete=complete)
-                self._unwritten = False
             try:
+                with self._lock:
+                    dump = self._dump(complete=complete)
+                    self._unwritten = False
                 if self._path is None:
                     self._path = self._path_of(os.getpid())
                 save(dump, self._path)

@@ -151,6 +151,15 @@ def test_a_kernel_node_may_be_added_by_the_general_call(seen: Observations, prog
     assert seen.attributes(0x70) == OFF
 
 
+def test_a_copy_that_fails_leaves_nothing_behind(seen: Observations, program: FakeProgram) -> None:
+    graph, _ = program.capture([PREFERRED])
+    before = seen.node_count
+    program.cupti.api(
+        "cuGraphClone", program.out(0), graph, result=2, inside=lambda: program.copy_into(0x5, graph) and None
+    )
+    assert seen.node_count == before
+
+
 def test_destroyed_graphs_take_their_nodes_and_inner_graphs_along(seen: Observations, program: FakeProgram) -> None:
     graph, _ = program.capture([CLUSTER], [PREFERRED])
     program.add_child(0x9, graph)
@@ -312,6 +321,7 @@ def test_observing_that_has_ended_answers_nothing(cupti: FakeCupti, seen: Observ
     seen.close()
     seen.close()
     assert cupti.callback is None
+    assert seen.node_count == 0
     with pytest.raises(ObserveError) as ended:
         seen.attributes(node)
     assert str(ended.value) == (
