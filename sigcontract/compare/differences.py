@@ -26,6 +26,8 @@ Identity = Literal["same", "other", "reused", "unknown"]
 _FUNCTION_CHANGE: Final = UpdateResult.ERROR_UNSUPPORTED_FUNCTION_CHANGE
 _NO_CLUSTER: Final = Dim3(x=0, y=0, z=0)
 _ONE_BLOCK: Final = "1x1x1"
+#: binary_version of compute capability 10.0.
+_FIRST_PREFERRED_CLUSTER: Final = 100
 _CLUSTER: Final = attribute_path(AttributeId.CLUSTER_DIMENSION)
 
 
@@ -131,7 +133,8 @@ class NodeJudge:
         elif not before == after == launched:
             must = any(n.function is not None and n.function.cluster_size_must_be_set for n in (held, candidate, fixed))
             found.append(self._cluster(before, after, launched, one_function=one_function, must=must))
-        found.extend(self.effects.differences(old, new, first))
+        prefers = any(_may_prefer_cluster(node) for node in (held, candidate, fixed))
+        found.extend(self.effects.differences(old, new, first, prefers_cluster=prefers))
         return found
 
     def _function(
@@ -228,6 +231,16 @@ def effective_cluster(node: KernelNodeSignature) -> str | None:
 def _effective(node: KernelNodeSignature, attribute: str | None) -> str | None:
     required = None if node.function is None else node.function.required_cluster_dim
     return attribute if required is None or required == _NO_CLUSTER else str(required)
+
+
+def _may_prefer_cluster(node: KernelNodeSignature) -> bool:
+    """Say whether a node's device may follow a preferred cluster, which takes compute capability 10.0.
+
+    Machine code runs on devices of its own major compute capability alone, so the code that is loaded tells the
+    device, also where no profile does (CUDA programming guide: binary compatibility; thread block clusters).
+    """
+    version = None if node.function is None else node.function.binary_version
+    return version is None or version >= _FIRST_PREFERRED_CLUSTER
 
 
 def _one_block_each(a: str, b: str) -> bool:

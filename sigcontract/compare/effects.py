@@ -42,6 +42,7 @@ _LAUNCH_ONLY = frozenset(
 )
 _NOT_OF_KERNELS = frozenset({AttributeId.IGNORE, AttributeId.SYNCHRONIZATION_POLICY})
 _HINTS = frozenset({AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING})
+_PREFERRED_CLUSTER: Final[frozenset[int]] = frozenset({AttributeId.PREFERRED_CLUSTER_DIMENSION})
 #: Ids whose absence from a record is a gap. An id that we do not know cannot be asked for.
 _EXPECTED = frozenset(AttributeId) - {AttributeId.IGNORE}
 #: What a change that is known means.
@@ -145,7 +146,7 @@ class Effects:
         # By the number of the object, which is kept beside, so that the number stays its own.
         self._set_of: dict[int, tuple[Attributes, AttributeSet]] = {}
         self._refusals: dict[tuple[AttributeSet, AttributeSet], NodeRefusal | tuple[Doubt, ...]] = {}
-        self._differences: dict[tuple[AttributeSet, AttributeSet, AttributeSet], tuple[Difference, ...]] = {}
+        self._differences: dict[tuple[AttributeSet, AttributeSet, AttributeSet, bool], tuple[Difference, ...]] = {}
 
     def of(self, attribute_id: int) -> Effect:
         """Return what an update does with that CUlaunchAttributeID."""
@@ -188,7 +189,9 @@ class Effects:
             if (entry is None or entry.value is None) and not hint:
                 yield _unknown(attribute_id, entry, entry)
 
-    def differences(self, held: AttributeSet, candidate: AttributeSet, fixed: AttributeSet) -> tuple[Difference, ...]:
+    def differences(
+        self, held: AttributeSet, candidate: AttributeSet, fixed: AttributeSet, *, prefers_cluster: bool = True
+    ) -> tuple[Difference, ...]:
         """Compare every attribute but the cluster, and those that the driver refuses a change of.
 
         Parameters
@@ -199,11 +202,15 @@ class Effects:
             Attributes of the node that it is updated to.
         fixed
             Attributes of the node at the exec's first upload or launch.
+        prefers_cluster
+            Whether the device of these nodes may follow a preferred cluster at all.
         """
-        key = held, candidate, fixed
+        key = held, candidate, fixed, prefers_cluster
         found = self._differences.get(key)
         if found is None:
-            found = self._differences[key] = tuple(self._compare(held.entries, candidate.entries, fixed.entries))
+            idle = frozenset() if prefers_cluster else _PREFERRED_CLUSTER
+            entries = held.entries, candidate.entries, fixed.entries
+            found = self._differences[key] = tuple(self._compare(*entries, idle))
         return found
 
     def _deciding(self, *nodes: Mapping[int, LaunchAttribute]) -> list[int]:
@@ -252,9 +259,12 @@ class Effects:
         held: Mapping[int, LaunchAttribute],
         candidate: Mapping[int, LaunchAttribute],
         fixed: Mapping[int, LaunchAttribute],
+        idle: frozenset[int],
     ) -> Iterator[Difference]:
         for attribute_id in sorted((_EXPECTED | held.keys() | candidate.keys() | fixed.keys()) - _JUDGED_ELSEWHERE):
             effect = self.of(attribute_id)
+            if attribute_id in idle and effect.kind != "none":
+                effect = Effect("none", effect.rule, "documented")
             if effect.kind == "rejected":
                 continue  # the pairing asks for these: a difference is a refusal, an unknown value a doubt
             entries = held.get(attribute_id), candidate.get(attribute_id), fixed.get(attribute_id)

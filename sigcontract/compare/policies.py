@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sigcontract.compare.differences import NodeJudge, function_identity
-from sigcontract.compare.effects import Difference, by_rule
+from sigcontract.compare.effects import ABSENT, Difference, by_rule
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import body_pairs, pair_graphs, subject_of
 from sigcontract.compare.predict import Findings, Placed, differences_along, placed_refusal
@@ -154,7 +154,8 @@ def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[P
         yield placed, True
     for path, node in b.walk():
         for difference in judge.unknowns(node):
-            yield (difference, path, subject_of(node)), True
+            if difference.old != ABSENT:  # what nobody asked for is no recorded field, and those are compared
+                yield (difference, path, subject_of(node)), True
 
 
 def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:

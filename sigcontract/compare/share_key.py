@@ -47,6 +47,8 @@ class _Walk:
     def __init__(self, judge: NodeJudge, *, functions: bool) -> None:
         self._judge = judge
         self._functions = functions
+        # By the number of the node, which the graph keeps alive: equal layers are one object.
+        self._kept: dict[int, Any] = {}
 
     def graph(self, graph: GraphSignature) -> list[Any]:
         """Return the nodes in the driver's order, each with its edges to places in that order."""
@@ -61,7 +63,10 @@ class _Walk:
                     order.append(edge.node)
                 edges.append((places[edge.node], edge.from_port, edge.to_port, edge.type))
             node = graph.nodes[index]
-            walked.append((node.node_type, self._node(node), edges))
+            kept = self._kept.get(id(node))
+            if kept is None:
+                kept = self._kept[id(node)] = node.node_type, self._node(node)
+            walked.append((*kept, edges))
         return walked
 
     def _node(self, node: NodeSignature) -> Any:  # noqa: PLR0911  one answer per kind of node

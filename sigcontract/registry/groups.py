@@ -115,7 +115,7 @@ class SignatureRegistry:
         ``exact`` (every recorded field), ``share``, ``share-functions`` or ``portable``.
     profile
         What the driver can read and keeps stale. Without it, an attribute that nobody could read keeps a graph
-        alone, also where it has no effect on the device.
+        alone, unless NVIDIA's documents or the code's compute capability prove that it has no effect.
     flags
         CUgraphInstantiate_flags of the executables that are to be shared, as for `sigcontract.compare.policies.same`.
 

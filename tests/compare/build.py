@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
+import msgspec
+
 from sigcontract.model.attributes import (
     AccessPolicyWindow,
     AttributeId,
@@ -70,6 +72,10 @@ FACTS = FunctionFacts(
     cluster_scheduling_policy_preference=0,
     code_sha256="ab" * 32,
 )
+
+
+#: Code of a device that may follow a preferred cluster dimension.
+BLACKWELL = msgspec.structs.replace(FACTS, binary_version=103)
 
 
 def value(attribute_id: int, given: AttributeValue, *, observed: bool = False) -> LaunchAttribute:

@@ -17,6 +17,7 @@ from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignatu
 from sigcontract.model.nodes import EmptyNode, EventRecordNode, HostNode, KernelNodeSignature, OpaqueNode
 from sigcontract.model.profile import DriverProfile
 from tests.compare.build import (
+    BLACKWELL,
     FACTS,
     H200,
     HOST,
@@ -153,7 +154,6 @@ UNKNOWN: dict[str, tuple[NodeSignature, set[str]]] = {
     "opaque": (OpaqueNode(type=14), {"node.opaque"}),
     "conditional": (ConditionalNode(kind=None, handle=None, bodies=None), {"conditional.unreadable"}),
     "unreadable attribute": (kernel(without_value(AttributeId.MEM_SYNC_DOMAIN)), {"kernel.attribute-unknown"}),
-    "attribute never asked for": (kernel(drop=[AttributeId.MEM_SYNC_DOMAIN]), {"kernel.attribute-unknown"}),
     "unreadable cooperative": (kernel(without_value(AttributeId.COOPERATIVE)), {"kernel.attribute-unknown"}),
     "unreadable cluster": (kernel(without_value(AttributeId.CLUSTER_DIMENSION)), {"kernel.attribute-unknown"}),
     "inside a child": (child(OpaqueNode(type=14)), {"node.opaque"}),
@@ -170,6 +170,11 @@ def test_the_unknown_is_not_even_the_same_as_itself(policy: str, case: str) -> N
     assert unknown == graph(node)
     assert (answer.same, answer.verdict) == (False, Verdict.UNDETERMINED)
     assert {reason.rule for reason in answer.reasons} == rules
+
+
+def test_an_attribute_that_nobody_asked_for_parts_all_but_exact_which_compares_what_is_recorded() -> None:
+    unasked = graph(kernel(drop=[AttributeId.MEM_SYNC_DOMAIN]))
+    assert [same(policy, unasked, unasked, H200).same for policy in POLICIES] == [True, False, False, False]
 
 
 @pytest.mark.parametrize("policy", ["exact", "share", "share-functions"])
@@ -261,7 +266,7 @@ def test_an_unknown_policy_is_a_usage_error(function: Callable[..., Any]) -> Non
 def test_report_hang_after_a_successful_update() -> None:
     """https://github.com/sgl-project/sglang/pull/37657: the function first, then the preferred cluster unknown."""
     preferred = value(AttributeId.PREFERRED_CLUSTER_DIMENSION, ClusterDim(x=4, y=1, z=1), observed=True)
-    answer = same("share", graph(kernel(preferred)), graph(kernel(func=0xF2)))
+    answer = same("share", graph(kernel(preferred, function=BLACKWELL)), graph(kernel(func=0xF2, function=BLACKWELL)))
     assert not answer.same
     first, second = answer.reasons[:2]
     assert first.rule == "kernel.function"

@@ -32,6 +32,7 @@ from sigcontract.model.nodes import (
 )
 from sigcontract.model.profile import AttributeProfile, DriverProfile, UpdateEffect
 from tests.compare.build import (
+    BLACKWELL,
     FACTS,
     H200,
     child,
@@ -281,7 +282,7 @@ def known_everywhere(*changed: Any) -> Any:
         for i in AttributeId
         if i not in (AttributeId.IGNORE, AttributeId.CLUSTER_DIMENSION)
     ]
-    return kernel(*observed, *changed)
+    return kernel(*observed, *changed, function=BLACKWELL)
 
 
 @pytest.mark.parametrize("attribute_id", ATTRIBUTE_VALUES)
@@ -326,7 +327,8 @@ def test_a_profile_decides_what_an_attribute_means(effect: UpdateEffect) -> None
 
 def test_an_ordinary_graph_is_identical_under_its_profile_and_undetermined_without() -> None:
     """Every captured kernel of the measured driver has eight attributes that cannot be read."""
-    graphs_of_one_capture = graph(PLAIN, memset()), graph(kernel(), memset())
+    plain = kernel(function=BLACKWELL)
+    graphs_of_one_capture = graph(plain, memset()), graph(kernel(function=BLACKWELL), memset())
     assert predict_update(*graphs_of_one_capture, H200).findings == ()
     prediction = predict_update(*graphs_of_one_capture)
     assert (prediction.verdict, prediction.result) == (Verdict.UNDETERMINED, UpdateResult.SUCCESS)
@@ -334,6 +336,16 @@ def test_an_ordinary_graph_is_identical_under_its_profile_and_undetermined_witho
     assert finding.rule == "kernel.attribute-unknown"
     assert finding.path == "nodes[0].attributes[preferred_cluster_dimension]"
     assert (finding.old, finding.new) == ("unreadable", "unreadable")
+
+
+def test_code_of_a_device_without_preferred_clusters_settles_them_without_a_profile() -> None:
+    """Machine code runs on its own major compute capability alone, and preferred clusters take 10.0."""
+    assert predict_update(graph(PLAIN), graph(kernel())).verdict is Verdict.IDENTICAL
+    for version in (None, 100, 120):
+        newer = graph(kernel(function=msgspec.structs.replace(FACTS, binary_version=version)))
+        assert predict_update(newer, newer).verdict is Verdict.UNDETERMINED
+    without_facts = graph(kernel(function=None))
+    assert predict_update(without_facts, without_facts).verdict is Verdict.UNDETERMINED
 
 
 def test_an_attribute_that_nobody_asked_for_is_unknown() -> None:

@@ -19,6 +19,7 @@ from sigcontract.model.findings import UpdatePrediction, UpdateResult, Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.model.nodes import EmptyNode, EventRecordNode, EventWaitNode, MemAllocNode
 from tests.compare.build import (
+    BLACKWELL,
     FACTS,
     H200,
     HOST,
@@ -280,7 +281,9 @@ def test_preferred_cluster_is_compared_once_observed_and_without_effect_on_hoppe
     preferred = value(AttributeId.PREFERRED_CLUSTER_DIMENSION, ClusterDim(x=4, y=1, z=1), observed=True)
     observed = graph(kernel(cluster(2), preferred))
     assert predict_update(unreadable, observed, H200).verdict is Verdict.HARMLESS
-    assert predict_update(unreadable, observed).verdict is Verdict.UNDETERMINED
+    assert predict_update(unreadable, observed).verdict is Verdict.HARMLESS
+    unread, seen = (graph(kernel(cluster(2), *more, function=BLACKWELL)) for more in ((), (preferred,)))
+    assert predict_update(unread, seen).verdict is Verdict.UNDETERMINED
 
 
 def test_graph_with_an_allocation_cannot_be_shared_with_another_allocation() -> None:

@@ -146,6 +146,10 @@ class Rig:
 
         function.run = once
 
+    def newer_device(self) -> None:
+        """Make the kernel's code that of a device that may follow a preferred cluster, which cannot be read."""
+        self.fake.functions[self.step].attributes[6] = 103  # CU_FUNC_ATTRIBUTE_BINARY_VERSION
+
     def unknown_profile(self) -> DriverProfile:
         """Return a profile of a driver that nobody measured."""
         return msgspec.structs.replace(PROFILE, id="unknown", attributes=(), cluster_fixed_at="unknown")

@@ -178,6 +178,7 @@ def test_a_refusal_of_a_lone_graph_leaves_one_executable_not_two() -> None:
 
 def test_what_the_profile_cannot_decide_gets_its_own_executable_and_names_the_attribute() -> None:
     rig = Rig()
+    rig.newer_device()
     unknown = GraphExecRegistry(rig.driver, profile=rig.unknown_profile())
     with closed(unknown, rig) as registry:
         entries = [registry.register(rig.graph(1)) for _ in range(2)]
@@ -190,6 +191,7 @@ def test_what_the_profile_cannot_decide_gets_its_own_executable_and_names_the_at
 
 def test_what_the_profile_cannot_decide_is_an_error_where_that_was_asked_for() -> None:
     rig = Rig()
+    rig.newer_device()
     with closed(rig.registry(profile=rig.unknown_profile(), on_undetermined="raise"), rig) as registry:
         with pytest.raises(RegistryError, match="nothing was registered") as caught:
             registry.register(rig.graph(1))

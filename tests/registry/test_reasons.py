@@ -7,7 +7,7 @@ from sigcontract.driver.api import UpdateOutcome
 from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
 from sigcontract.registry import reasons
 from sigcontract.registry.shared import Judgement
-from tests.compare.build import H200, cluster, graph, kernel
+from tests.compare.build import BLACKWELL, H200, cluster, graph, kernel
 from tests.driver.fake import FakeDriver
 from tests.driver.fake_base import READABLE
 from tests.registry.rig import Rig, closed
@@ -33,7 +33,7 @@ def test_what_would_be_refused_says_so() -> None:
 
 
 def test_what_cannot_be_told_is_undetermined_and_names_the_first_unknown() -> None:
-    prediction = predict_update(graph(kernel()), graph(kernel(grid=9)), None)
+    prediction = predict_update(graph(kernel(function=BLACKWELL)), graph(kernel(function=BLACKWELL)), None)
     reason = reasons.kept_apart(Judgement(prediction), "one")
     assert reason.code == "undetermined"
     assert str(reason).startswith("an update of the executable of one cannot be proved safe: nodes[0].attributes[")
