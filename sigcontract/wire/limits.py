@@ -5,7 +5,7 @@ __all__ = ["MAX_DOCUMENT_BYTES", "MAX_EXPANDED_NODES", "MAX_FAULTS", "MAX_GRAPH_
 #: A document, after decompression. A dump of 100,000 distinct nodes is 16 MB.
 MAX_DOCUMENT_BYTES = 256 * 2**20
 
-#: Nodes of one dump, every use of a child graph counted: 40 rows that each hold two of the last make 2**40.
+#: Nodes and held graphs of one dump, each use counted: 40 rows that each hold two of the last make 2**40.
 MAX_EXPANDED_NODES = 10_000_000
 
 #: Child graphs inside child graphs. Comparison and hashing recurse once per level.

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -175,43 +176,53 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     if max(used_attribute_sets, default=-1) >= len(tables.attribute_sets):
         yield from _dangling_kernels(tables.nodes, "attributes", "attribute_sets", len(tables.attribute_sets))
     held = {index: _held(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
-    used_nodes: set[int] = set()
-    used_graphs = set(entry_graphs).union(*held.values())
-    depths: list[int] = []
-    sizes: list[int] = []
-    for place, graph in enumerate(tables.graphs):
-        own = set(graph.nodes)
-        used_nodes |= own
-        if own and max(own) >= len(tables.nodes):
-            at = next(at for at, node in enumerate(graph.nodes) if node >= len(tables.nodes))
-            yield _dangling(f"$.graphs[{place}].nodes[{at}]", graph.nodes[at], "nodes", len(tables.nodes))
-        children = [child for node in held.keys() & own for child in held[node]]
-        late = [child for child in children if child >= place]
-        if late:
-            at = next(at for at, node in enumerate(graph.nodes) if late[0] in held.get(node, ()))
-            yield InvariantError(
-                f"node {graph.nodes[at]} holds graph {late[0]}, which does not stand before graph {place}: a graph "
-                "cannot hold itself, and what it holds comes first",
-                path=f"$.graphs[{place}].nodes[{at}]",
-            )
-            return
-        depths.append(1 + max((depths[child] for child in children), default=-1))
-        inner = (sizes[child] for node in graph.nodes for child in held.get(node, ())) if children else ()
-        sizes.append(len(graph.nodes) + sum(inner))
+    yield from _unused("functions", used_functions, len(tables.functions))
+    yield from _unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
+    used_nodes = set(chain.from_iterable(graph.nodes for graph in tables.graphs))
+    if max(used_nodes, default=-1) >= len(tables.nodes):
+        yield from _dangling_nodes(tables.graphs, len(tables.nodes))
+    yield from _unused("nodes", used_nodes, len(tables.nodes))
+    yield from _unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
+    yield from _nesting(tables.graphs, held, entry_graphs)
+
+
+def _nesting(
+    graphs: tuple[GraphRow, ...], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
+) -> Iterator[RecordError]:
+    """Yield the first fault of graphs in graphs: one that comes too late, one too deep, too many nodes in all.
+
+    What a node holds is looked at once, however many graphs use the node.
+    """
+    depths: list[int] = []  # by graph
+    sizes: list[int] = []  # by graph: nodes, and graphs held, with all that they hold
+    inside: dict[int, tuple[int, int]] = {}  # by node: depth and size of what it holds
+    for place, graph in enumerate(graphs):
+        holders = held.keys() & graph.nodes
+        for node in holders - inside.keys():
+            late = max(held[node], default=-1)
+            if late >= place:
+                yield InvariantError(
+                    f"node {node} holds graph {late}, which does not stand before graph {place}: a graph cannot "
+                    "hold itself, and what it holds comes first",
+                    path=f"$.graphs[{place}].nodes[{graph.nodes.index(node)}]",
+                )
+                return
+            depth = 1 + max((depths[child] for child in held[node]), default=-1)
+            inside[node] = depth, sum(1 + sizes[child] for child in held[node])
+        depths.append(max((inside[node][0] for node in holders), default=0))
+        sizes.append(
+            len(graph.nodes) + (sum(inside[node][1] for node in graph.nodes if node in inside) if holders else 0)
+        )
         if depths[place] > MAX_GRAPH_DEPTH or sizes[place] > MAX_EXPANDED_NODES:
             yield LimitError(
-                f"graph {place} is nested {depths[place]} deep and has {sizes[place]} nodes with its children; "
+                f"graph {place} is nested {depths[place]} deep and has {sizes[place]} nodes and held graphs; "
                 f"at most {MAX_GRAPH_DEPTH} and {MAX_EXPANDED_NODES} are read",
                 path=f"$.graphs[{place}]",
             )
             return
     total = sum(sizes[entry] for entry in entry_graphs)
     if total > MAX_EXPANDED_NODES:
-        yield LimitError(f"the graphs have {total} nodes with their children; at most {MAX_EXPANDED_NODES} are read")
-    yield from _unused("functions", used_functions, len(tables.functions))
-    yield from _unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
-    yield from _unused("nodes", used_nodes, len(tables.nodes))
-    yield from _unused("graphs", used_graphs, len(tables.graphs))
+        yield LimitError(f"there are {total} nodes and held graphs; at most {MAX_EXPANDED_NODES} are read")
 
 
 def _held(row: Any) -> tuple[int, ...]:
@@ -224,6 +235,13 @@ def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: in
     for index, row in enumerate(nodes):
         if type(row) is KernelRow and getattr(row, field) >= length:
             yield _dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
+
+
+def _dangling_nodes(graphs: tuple[GraphRow, ...], length: int) -> Iterator[RecordError]:
+    for place, graph in enumerate(graphs):
+        for at, node in enumerate(graph.nodes):
+            if node >= length:
+                yield _dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
 
 
 def _dangling(path: str, reference: int, table: str, length: int) -> InvariantError:

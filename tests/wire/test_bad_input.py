@@ -131,6 +131,23 @@ def test_very_many_rows_that_hold_graphs() -> None:
         codec.decode(json.dumps(document).encode())
 
 
+def test_one_node_of_very_many_bodies_that_very_many_graphs_hold() -> None:
+    """Looked at once for each graph, 5,000 bodies would cost 25 million steps here, and the square of any size."""
+    count = 5_000
+    document = json.loads(DUMP)
+    entry = {"label": "", "node_count": 1, "portable_digest": "sha256:" + "0" * 64}
+    document |= {
+        "header": [entry | {"graph": place + 1} for place in range(count)],
+        "functions": [],
+        "attribute_sets": [],
+        "nodes": [{"node": "conditional", "kind": 0, "handle": None, "bodies": [0] * count}],
+        "graphs": [{"nodes": [], "dependencies": []}] + [{"nodes": [0], "dependencies": [[]]} for _ in range(count)],
+    }
+    with bounded(64 * MIB):
+        error = refused(json.dumps(document).encode())
+    assert (error.code, error.path) == ("limit", "$")
+
+
 def test_one_key_twice_among_very_many() -> None:
     document = json.loads(DUMP)
     document["extensions"] = {"x": [{str(place): place} for place in range(100_000)]}

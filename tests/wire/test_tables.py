@@ -77,7 +77,7 @@ def test_a_dump_of_too_many_nodes_in_all_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(tables, "MAX_EXPANDED_NODES", 10)
     (error,) = problems(found, rows)
     assert isinstance(error, LimitError)
-    assert str(error) == "the graphs have 11 nodes with their children; at most 10 are read (at $)"
+    assert str(error) == "there are 13 nodes and held graphs; at most 10 are read (at $)"
     monkeypatch.setattr(tables, "MAX_EXPANDED_NODES", 7)
     (error,) = problems(found, rows)
     assert error.path == "$.graphs[1]"
