@@ -19,7 +19,8 @@ import msgspec
 from msgspec.structs import replace
 
 from sigcontract.driver.environment import environment
-from sigcontract.driver.observe import CodeSource, Observations, acquire, in_forked_child, release
+from sigcontract.driver.observe import CodeSource, acquire, release
+from sigcontract.driver.observe_watch import Observations, in_forked_child
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
 from sigcontract.driver.record_frameworks import distributed_rank, watch_frameworks

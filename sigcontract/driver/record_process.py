@@ -106,7 +106,6 @@ class _Reporter:
         self._folder = folder
         self._status = status
         self._settings = settings
-        self._ended = False
         self.recorder = Recorder(self._path_of, settings, self._after_write)
 
     def start(self) -> None:
@@ -120,7 +119,7 @@ class _Reporter:
     def _write(self, ends: bool) -> None:  # noqa: FBT001  EndHooks gives it by place
         if ends:
             self.recorder.end()
-        else:
+        elif self.recorder.graph_count:
             self.recorder.write()
 
     def _path_of(self, process_id: int) -> Path:

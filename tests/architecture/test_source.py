@@ -12,7 +12,7 @@ BROAD = {"Exception", "BaseException"}
 NAMES_THAT_SAY_NOTHING = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base"}
 #: Others' code calls these, C or a recorded program, and nothing of ours may reach it.
 BOUNDARIES = {
-    "sigcontract.driver.observe",
+    "sigcontract.driver.observe_watch",
     "sigcontract.driver.record_frameworks",
     "sigcontract.driver.record_site.sitecustomize",
 }
