@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from sigcontract.compare.sequences import likeness
@@ -79,6 +78,8 @@ def _by_label(dump: SignatureDump, which: str) -> dict[str, LabeledGraph]:
 
 def _named(label: str, by_label: Mapping[str, LabeledGraph], which: str) -> LabeledGraph:
     if label not in by_label:
+        from difflib import get_close_matches  # noqa: PLC0415  only for a label that does not exist
+
         near = get_close_matches(label, by_label, n=1)
         hint = f"; the nearest is {near[0]!r}" if near else ""
         raise UsageError(f"the {which} dump has no graph {label!r}{hint}")

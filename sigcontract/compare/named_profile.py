@@ -1,24 +1,35 @@
 """The driver profile that dumps were read under, where it comes with this release."""
 
+import re
+from pkgutil import get_data
+from typing import Final
+
 from sigcontract.compare.predict import check_profile
 from sigcontract.errors import NotComparableError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.profile import DriverProfile
+from sigcontract.wire.codec import decode
 
 __all__ = ["named_profile"]
+
+#: An id that can be the name of a file, and of no other folder's.
+_FILE_NAME: Final = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
 
 
 def named_profile(*dumps: SignatureDump) -> DriverProfile | None:
     """Return the profile that all dumps name. None: they name several, or one not shipped or not theirs."""
     names = {dump.profile for dump in dumps}
     name = names.pop() if len(names) == 1 else None
-    if name is None:
+    if name is None or not _FILE_NAME.fullmatch(name):
         return None
-    from sigcontract.driver.profile import PROFILES, shipped_profile  # noqa: PLC0415  loads the driver's layouts
-
-    if name not in PROFILES:
+    try:
+        # The file that `sigcontract.driver.profile` ships; that room's own imports cost as much as a large diff.
+        data = get_data("sigcontract", f"driver/profiles/{name}.json")
+    except FileNotFoundError:
         return None
-    profile = shipped_profile(name)
+    if data is None:
+        return None
+    profile = decode(data, expect=DriverProfile)
     try:
         for dump in dumps:
             check_profile(profile, dump.environment)
