@@ -126,7 +126,7 @@ class _Comparison:
     def changes(self) -> GraphChanges:
         aligned = self._aligner.align(self._old, self._new)
         changes = _code_unknown_as_one(self._changes(self._old, self._new))
-        if not aligned.alignment.exact:
+        if not self._aligner.exact:
             changes.append(_of_graph("node.alignment"))
         return GraphChanges(aligned, self._with_moves_judged(changes))
 
@@ -220,7 +220,7 @@ class _Comparison:
     def _with_moves_judged(self, changes: list[Change]) -> list[Change]:
         """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by likeness."""
         old, new = self._old, self._new
-        moved = [change for change in changes if change.difference.rule in _MOVES]
+        moved = any(change.difference.rule in _MOVES for change in changes)
         if not moved or len(old.nodes) != len(new.nodes) or len(old.nodes) > _PREDICTED_NODES:
             return changes
         node, numbers = self._aligner.node, self._aligner.numbers
@@ -234,7 +234,9 @@ class _Comparison:
             return changes
         verdict = Verdict.worst((prediction.verdict, Verdict.UPDATABLE))
         return [
-            change._replace(difference=change.difference._replace(verdict=verdict)) if change in moved else change
+            change._replace(difference=change.difference._replace(verdict=verdict))
+            if change.difference.rule in _MOVES
+            else change
             for change in changes
         ]
 
@@ -308,7 +310,7 @@ def _code_unknown_as_one(changes: list[Change]) -> list[Change]:
         [change.paths[0] for change in reversed(functions.values())][: 1 + MAX_ALSO],
         len(functions),
     )
-    return [change for change in changes if change not in unknown] + [one]
+    return [*(change for change in changes if change.difference.rule != _CODE_UNKNOWN), one]
 
 
 def _of_graph(rule_id: str) -> Change:

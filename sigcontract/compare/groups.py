@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from sigcontract.compare.policies import POLICIES, key, same
+from sigcontract.compare.predict import check_profile
 from sigcontract.compare.sequences import likeness
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.findings import Finding
@@ -76,7 +77,12 @@ def group_dumps(
     ------
     UsageError
         No policy has that name.
+    NotComparableError
+        The profile is of another driver or device than one of the dumps.
     """
+    if profile is not None:
+        for dump in dumps:
+            check_profile(profile, dump.environment)
     entries = [
         _Entry(GraphName(dump=place, label=entry.label), entry.graph)
         for place, dump in enumerate(dumps)

@@ -172,6 +172,11 @@ class Aligner:
         """Take in an outermost graph: as recorded where nodes align by value, else in its portable form."""
         self._enter(graph, _as_recorded if self._by_value else _portable)
 
+    @property
+    def exact(self) -> bool:
+        """Whether no search among the graphs aligned so far was cut short."""
+        return all(aligned.alignment.exact for aligned in self._aligned.values())
+
     def node(self, number: int) -> NodeSignature:
         """Return the node of that number, in the form that is compared."""
         return self._nodes[number]

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from sigcontract.compare.groups import GraphName, PolicyGroups, group_dumps
-from sigcontract.errors import UsageError
+from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import GraphSignature
 from tests.compare.build import H200, cluster, graph, memset
@@ -88,6 +88,11 @@ def test_memory_saved_is_reckoned_from_the_nodes_of_the_executables_that_go() ->
     found = one(group_dumps([stack], ["share"], H200))
     assert found.memory_saved_bytes_low == 2 * 350_000
     assert found.memory_saved_bytes_high == 2 * 264 * 10_240
+
+
+def test_a_profile_of_another_driver_is_refused() -> None:
+    with pytest.raises(NotComparableError, match="is of CUDA driver 13000"):
+        group_dumps([dump(cuda_driver_version=12080)], ["share"], H200)
 
 
 def test_an_unknown_policy_is_refused() -> None:
