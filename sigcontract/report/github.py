@@ -2,8 +2,8 @@
 
 from sigcontract.compare.rules import RULES
 from sigcontract.model.findings import DumpDiff, Finding, Verdict
-from sigcontract.report.names import safe, shortened
-from sigcontract.report.phrases import by_badness, change_of, like_graphs, place_of, summary
+from sigcontract.report.names import shortened
+from sigcontract.report.phrases import by_badness, change_of, label_of, like_graphs, place_of, summary
 
 __all__ = ["render_diff"]
 
@@ -24,17 +24,18 @@ def render_diff(diff: DumpDiff) -> str:
     """
     found = [(finding, "environment") for finding in diff.environment]
     for graphs in like_graphs(diff.graphs):
-        label = graphs[0].label if len(graphs) == 1 else f"{graphs[0].label} and {len(graphs) - 1} more graphs"
+        more = "" if len(graphs) == 1 else f" and {len(graphs) - 1} more graphs"
+        label = label_of(graphs[0]) + more
         found += ((finding, label) for finding in graphs[0].findings)
-    label_of = {id(finding): label for finding, label in found}
-    lines = [_annotation(finding, label_of[id(finding)]) for finding in by_badness([f for f, _ in found])]
+    labels = {id(finding): label for finding, label in found}
+    lines = [_annotation(finding, labels[id(finding)]) for finding in by_badness([f for f, _ in found])]
     lines.append(_command("notice", "sigcontract diff", summary(diff)))
     return "\n".join(lines) + "\n"
 
 
 def _annotation(finding: Finding, label: str) -> str:
     subject = f" ({shortened(finding.subject, 80)})" if finding.subject else ""
-    text = f"{safe(label)}: {place_of(finding)}{subject}: {change_of(finding.old, finding.new)}"
+    text = f"{label}: {place_of(finding)}{subject}: {change_of(finding.old, finding.new)}"
     if finding.rule in RULES:
         text += f"\n{RULES[finding.rule].why}"
     return _command(_LEVELS[finding.verdict], f"{finding.verdict}: {finding.rule}", text)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sigcontract.model.findings import DumpDiff, Finding
 from sigcontract.report.names import safe, shortened
-from sigcontract.report.phrases import change_of, like_graphs, place_of, summary
+from sigcontract.report.phrases import change_of, label_of, like_graphs, place_of, summary
 
 __all__ = ["render_diff"]
 
@@ -22,7 +22,7 @@ def render_diff(diff: DumpDiff) -> str:
     if diff.environment:
         lines += ["### Environment", "", *_table(diff.environment), ""]
     for graphs in like_graphs(diff.graphs):
-        shown = ", ".join(_code(graph.label) for graph in graphs[:_LABELS_SHOWN])
+        shown = ", ".join(_code(label_of(graph)) for graph in graphs[:_LABELS_SHOWN])
         more = f" and {len(graphs) - _LABELS_SHOWN} more" if len(graphs) > _LABELS_SHOWN else ""
         lines += [f"### {shown}{more}: {graphs[0].verdict}", "", *_table(graphs[0].findings), ""]
     return "\n".join(lines)

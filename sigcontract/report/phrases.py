@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
 from sigcontract.report.names import differing, safe, shortened
 
-__all__ = ["NO_DIFFERENCES", "by_badness", "change_of", "counted", "like_graphs", "place_of", "summary"]
+__all__ = ["NO_DIFFERENCES", "by_badness", "change_of", "counted", "label_of", "like_graphs", "place_of", "summary"]
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 NO_DIFFERENCES = "no differences"
@@ -42,6 +42,13 @@ def _told_apart(digest: str) -> str:
 def place_of(finding: Finding) -> str:
     """Return the path, and how many more there are."""
     return safe(finding.path) if finding.count == 1 else f"{safe(finding.path)} and {finding.count - 1} more"
+
+
+def label_of(graph: GraphDiff) -> str:
+    """Return the label; both, where a graph has another one in each dump."""
+    if graph.old_label is None or graph.new_label is None or graph.old_label == graph.new_label:
+        return safe(graph.label)
+    return f"{safe(graph.old_label)} → {safe(graph.new_label)}"
 
 
 def like_graphs(graphs: Sequence[GraphDiff]) -> list[list[GraphDiff]]:

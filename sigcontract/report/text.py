@@ -14,7 +14,7 @@ from sigcontract.model.graph import NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.report.hunks import Part, Row, is_note, parts_of
 from sigcontract.report.names import safe, shortened
-from sigcontract.report.phrases import change_of, counted, like_graphs, summary
+from sigcontract.report.phrases import change_of, counted, label_of, like_graphs, summary
 
 __all__ = ["render_diff"]
 
@@ -95,14 +95,8 @@ def _lines(comparison: Comparison, paint: _Paint) -> Iterator[str]:
 
 
 def _labels(graphs: Sequence[GraphDiff]) -> str:
-    shown = ", ".join(map(_label, graphs[:_LABELS]))
+    shown = ", ".join(map(label_of, graphs[:_LABELS]))
     return f"{shown} and {len(graphs) - _LABELS} more graphs" if len(graphs) > _LABELS else shown
-
-
-def _label(graph: GraphDiff) -> str:
-    if graph.old_label is None or graph.new_label is None or graph.old_label == graph.new_label:
-        return safe(graph.label)
-    return f"{safe(graph.old_label)} → {safe(graph.new_label)}"
 
 
 def _sizes(found: GraphChanges | None) -> str:
