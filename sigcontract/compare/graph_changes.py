@@ -139,10 +139,14 @@ class _Comparison:
         aligned = self._aligner.align(old, new)
         for (old_number, new_number), times in aligned.distinct.items():
             before, after = self._aligner.node(old_number), self._aligner.node(new_number)
-            numbers = {path: number for path, _, number in identities(before)}
+            found = list(identities(before))
+            if old_number == new_number:
+                for _, kind, number in found:
+                    evidence[kind, number, number] += times
+            numbers = {path: number for path, _, number in found}
             # Kernels of different names are different functions, whatever their numbers.
             renamed = isinstance(before, KernelNodeSignature) and before.name != getattr(after, "name", None)
-            for path, kind, number in identities(after):
+            for path, kind, number in identities(after) if old_number != new_number else ():
                 if path in numbers and not (renamed and kind == "function"):
                     evidence[kind, numbers[path], number] += times
             for _, old_body, new_body in body_pairs(before, after):

@@ -4,7 +4,7 @@ Which fields differ is read from the records themselves, so that a field added t
 what a difference means is asked of `NodeJudge`, and where that has no answer, of the rules' table.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Hashable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -71,6 +71,7 @@ class NodeComparer:
     def __init__(self, profile: DriverProfile | None, correspondence: Correspondence | None) -> None:
         self._judge = NodeJudge(profile, 0)
         self._correspondence = correspondence
+        self._of_equal: dict[Hashable, Comparison] = {}
 
     def translated(self, node: NodeSignature) -> NodeSignature:
         """Return a node of the new graph with the old graph's numbers for functions, contexts and events."""
@@ -81,6 +82,20 @@ class NodeComparer:
 
     def compare(self, old: NodeSignature, new: NodeSignature) -> "Comparison":
         """Compare two nodes, the graphs inside them left out."""
+        if old is new and isinstance(old, KernelNodeSignature) and self._numbers_are_equal():
+            # What is not known of a kernel is a matter of its attributes and facts, and many kernels share those.
+            key = old.attributes, old.function, is_durable(old.name)
+            known = self._of_equal.get(key)
+            if known is None:
+                known = self._of_equal[key] = self._compare(old, new)
+            number = old.func or old.kern
+            return known._replace(functions=(number, number))
+        return self._compare(old, new)
+
+    def _numbers_are_equal(self) -> bool:
+        return self._correspondence is None or self._correspondence.identity
+
+    def _compare(self, old: NodeSignature, new: NodeSignature) -> "Comparison":
         if old.node_type != new.node_type or type(old) is not type(new):
             # A node known by its number alone may be of the same type as one that has a record.
             rule = "node.type" if old.node_type != new.node_type else "node.opaque"
@@ -171,6 +186,8 @@ class NodeComparer:
 
 def _unproven(old: KernelNodeSignature, new: KernelNodeSignature) -> list[Difference]:
     """Return what of two functions is not known. Equal machine code proves all but what is set at run time."""
+    if not is_durable(old.name):
+        return [_by_rule("function.name-not-durable", ".name", old.name, new.name)]
     if old.function is None or None in (_code(old), _code(new)):
         return [_by_rule("function.code-unknown", ".function.code_sha256", None, None)]
     unknown = [name for name in _SETTINGS if getattr(old.function, name) is None]

@@ -79,7 +79,8 @@ def identities(record: Any, path: str = "") -> Iterator[tuple[str, str, int]]:
 
 def renumbered(record: Any, number: Callable[[str, int], int]) -> Any:
     """Return a record with every identity replaced by what ``number`` gives for its kind and number."""
-    kind, changed = type(record), {}
+    kind = type(record)
+    changed: dict[str, Any] = {}
     for field, what in _IDENTITIES.get(kind, ()):
         value = getattr(record, field)
         if value:
@@ -206,11 +207,14 @@ class Aligner:
     def _enter(
         self, graph: GraphSignature, forms_of: Callable[[tuple[NodeSignature, ...]], tuple[NodeSignature, ...]]
     ) -> list[int]:
-        # Nodes that are one object, as decoding makes equal ones, are looked at once.
+        # Nodes that are one object, as decoding makes equal ones, are looked at once; equal ones have one form.
         ids = list(map(id, graph.nodes))
-        distinct = dict(zip(ids, graph.nodes, strict=True))
-        forms = forms_of(tuple(distinct.values()))
-        number = dict(zip(distinct, map(self._number, forms), strict=True))
+        objects = dict(zip(ids, graph.nodes, strict=True))
+        kept: dict[NodeSignature, NodeSignature] = {}
+        kept_ids = [id(kept.setdefault(node, node)) for node in objects.values()]
+        numbers_of_kept = map(self._number, forms_of(tuple(kept)))
+        number_of_kept = dict(zip(map(id, kept), numbers_of_kept, strict=True))
+        number = dict(zip(objects, map(number_of_kept.__getitem__, kept_ids), strict=True))
         numbers = list(map(number.__getitem__, ids))
         # The graph is kept with its numbers: its id must not be given to another one.
         self._numbers_of_graph[id(graph)] = graph, numbers
@@ -253,6 +257,8 @@ class Correspondence:
             if (kind, old) not in self._new_of and (kind, new) not in self._old_of:
                 self._new_of[kind, old] = new
                 self._old_of[kind, new] = old
+        #: Whether every number of the new graph is its own in the old one.
+        self.identity = all(old == new for _, old, new in evidence)
         self._fresh = 1 + max((old for _, old, _ in evidence), default=0)
 
     def translate(self, kind: str, new: int) -> int:
