@@ -44,6 +44,8 @@ class NodeRow(NamedTuple):
     #: What it depends on, empty for the node before it and for the first node.
     after: str
     attributes: tuple[LaunchAttribute, ...]
+    #: sha256 of the function's machine code, empty where it was not observed.
+    code: str
 
     @property
     def shown(self) -> tuple[object, ...]:
@@ -84,6 +86,7 @@ def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", dept
             shared=str(kernel.dynamic_shared_mem_bytes) if kernel else "",
             after=_after(index, dependencies),
             attributes=kernel.attributes if kernel else (),
+            code=(kernel.function.code_sha256 or "") if kernel and kernel.function else "",
         )
         if isinstance(node, ChildGraphNode):
             yield from rows(node.graph, functions, f"{place}.graph.", depth + 1)

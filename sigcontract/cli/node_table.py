@@ -36,7 +36,7 @@ def table_lines(
     usual
         Attributes that need no mention.
     attributes
-        Whether every launch attribute follows its node, on a line of its own.
+        Whether every launch attribute and the code's sha256 follow a kernel node, on a line of their own.
     """
     shown = [row for block in blocks for row in rows[block.start : block.start + block.length]]
     if not shown:
@@ -54,8 +54,9 @@ def table_lines(
             notes = _notes(row, () if attributes else [entry for entry in row.attributes if entry not in usual])
             name = _name(row, max(_NARROWEST_NAME, right - len(notes)))
             yield f"{left.format(*_cells(row))}{name}{notes}".rstrip()
-            if attributes and row.attributes:
-                yield f"{'':{node}}    {', '.join(map(attribute_text, row.attributes))}"
+            if attributes and row.type == "kernel":
+                code = f"code {row.code[:12] or 'unknown'}"
+                yield f"{'':{node}}    {', '.join([*map(attribute_text, row.attributes), code])}"
 
 
 def _cells(row: NodeRow) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.errors import DecodeError
 from sigcontract.report.names import safe
 from sigcontract.wire.documents import FORMS
 from sigcontract.wire.schema import check_files, schema_text, write_files
@@ -39,8 +40,16 @@ def run(args: argparse.Namespace) -> int:
         write_files(Path(args.write))
         return _report(args, [])
     if args.check is not None:
-        return _report(args, check_files(Path(args.check)))
+        return _report(args, _out_of_step(Path(args.check)))
     return _list(args)
+
+
+def _out_of_step(folder: Path) -> list[str]:
+    try:
+        return check_files(folder)
+    except (KeyError, TypeError, ValueError) as error:
+        msg = f"the index.json in {folder} is no index of schemas; write the files into an empty folder"
+        raise DecodeError(msg, code="malformed") from error
 
 
 def _report(args: argparse.Namespace, wrong: list[str]) -> int:

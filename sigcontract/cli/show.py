@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.file} holds a {type(document).__name__}; show takes a dump or a profile")
     chosen = _chosen(document, args.graph)
     functions = FunctionNumbers([entry.graph for entry in document.graphs])
-    views = [_view(entry, functions, unfolded=args.nodes, attributes=args.attributes) for entry in chosen]
+    views = [_view(entry, functions, unfolded=args.nodes) for entry in chosen]
     if args.format == "json":
         write_json(_as_object(document, views, attributes=args.attributes))
     else:
@@ -84,10 +84,9 @@ def _chosen(dump: SignatureDump, labels: list[str]) -> list[LabeledGraph]:
     return [entry for entry in dump.graphs if not labels or entry.label in labels]
 
 
-def _view(entry: LabeledGraph, functions: FunctionNumbers, *, unfolded: bool, attributes: bool) -> _GraphView:
+def _view(entry: LabeledGraph, functions: FunctionNumbers, *, unfolded: bool) -> _GraphView:
     shown = list(rows(entry.graph, functions))
-    keys = [row.shown if attributes else row.shown[:-1] for row in shown]
-    blocks = [Block(0, len(shown), 1)] if unfolded else fold(keys)
+    blocks = [Block(0, len(shown), 1)] if unfolded else fold([row.shown for row in shown])
     return _GraphView(entry, portable_digest(entry.graph), shown, blocks)
 
 
@@ -182,5 +181,6 @@ def _row_object(row: NodeRow, *, attributes: bool) -> dict[str, Any]:
     if row.type != "kernel":
         return found | {"subject": row.subject}
     found |= {"name": row.subject, "demangled": demangle(row.subject), "function": row.function or None}
+    found |= {"code_sha256": row.code or None}
     found |= {"grid_dim": row.grid, "block_dim": row.block, "dynamic_shared_mem_bytes": int(row.shared)}
     return found | ({"attributes": row.attributes} if attributes else {})

@@ -63,3 +63,12 @@ def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys:
 
 def test_an_empty_folder_is_out_of_step(tmp_path: Path) -> None:
     assert main(["schema", "--check", str(tmp_path)]) == 1
+
+
+@pytest.mark.parametrize("index", ["{", "[]", "{}"])
+def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
+    index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "index.json").write_text(index, encoding="utf-8")
+    assert main(["schema", "--check", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("sigcontract: error[malformed]: the index.json in ")

@@ -17,6 +17,7 @@ from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.wire.codec import save
+from tests.architecture.source import ROOT
 from tests.cli.dumps import DUMP, chain, kernel
 
 EXPECTED = """\
@@ -120,8 +121,17 @@ def test_nodes_unfolds_and_draws_equal_graphs_too(dump: str, capsys: pytest.Capt
 def test_attributes_are_shown_with_state_and_origin(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", dump, "--graph", "mixed", "--attributes"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "          cooperative=0, preferred_cluster_dimension unreadable" in lines
-    assert "          cluster_dimension=2x1x1 (launch)" in lines
+    assert "          cooperative=0, preferred_cluster_dimension unreadable, code unknown" in lines
+    assert "          cluster_dimension=2x1x1 (launch), code unknown" in lines
+
+
+@pytest.mark.parametrize(("scale", "code"), [(2, "28723c505c58"), (3, "0a6c7f1fe84a")])
+def test_observed_code_tells_kernels_of_one_name_apart(
+    scale: int, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = ROOT / "examples" / f"triton-scale-{scale}.dump.json"
+    assert main(["show", str(dump), "--attributes"]) == 0
+    assert f", code {code}\n" in capsys.readouterr().out
 
 
 def test_the_json_form_says_the_same_with_names_as_recorded(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
