@@ -6,6 +6,7 @@ of the layers of ``examples/torch-block.dump.json``, as often as it takes.
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -61,9 +62,14 @@ def seconds(call: Callable[[], Any], rounds: int = ROUNDS) -> float:
     return median(took)
 
 
-def ran(command: list[str]) -> bytes:
-    """Return what a command prints, whatever its exit status says of the dumps."""
-    return subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout  # noqa: S603  our own command line
+def ran(command: list[str], bytecode: str) -> bytes:
+    """Return what a command prints, whatever its exit status says of the dumps.
+
+    Bytecode is kept in a folder, as an installed package keeps it: in a checkout it may be turned off.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env = kept | {"PYTHONPYCACHEPREFIX": bytecode}
+    return subprocess.run(command, stdout=subprocess.PIPE, env=env, check=False).stdout  # noqa: S603  our own command line
 
 
 def changed(node: sc.KernelNodeSignature) -> sc.KernelNodeSignature:
@@ -106,14 +112,15 @@ def one_inserted(example: sc.SignatureDump) -> dict[str, Any]:
             paths.append(f"{folder}/{run}.json")
             sc.save(dump_of(example, each, run), paths[-1])
         command = [sys.executable, "-m", "sigcontract.cli", "diff", *paths]
-        found = json.loads(ran([*command, "--format", "json"]))
+        found = json.loads(ran([*command, "--format", "json"], folder))
         added = [f for graph in found["graphs"] for f in graph["findings"] if f["rule"] == "node.added"]
         assert [(f["path"], f["count"]) for f in added] == [("nodes[50003]", 1)]
         base = [sys.executable, "-c", "import msgspec"]
+        ran(base, folder)
         took: dict[str, list[float]] = {"command": [], "import": []}
         for _ in range(2 * ROUNDS):  # in turns, so that both see the same machine
             for name, line in (("import", base), ("command", command)):
-                took[name].append(seconds(lambda line=line: ran(line), rounds=1))
+                took[name].append(seconds(lambda line=line: ran(line, folder), rounds=1))
     best = {name: min(times) for name, times in took.items()}
     return {
         "nodes": len(nodes),

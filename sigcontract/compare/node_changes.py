@@ -16,6 +16,7 @@ from sigcontract.compare.pairing import NodeRefusal, subject_of
 from sigcontract.compare.policies import is_durable
 from sigcontract.compare.rules import RULES
 from sigcontract.compare.sequences import Correspondence, identities, renumbered
+from sigcontract.compare.unknowns import WITHOUT_VALUE
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.findings import Verdict
 from sigcontract.model.function import FunctionFacts
@@ -30,8 +31,6 @@ __all__ = ["NodeComparer"]
 _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
 #: Compared otherwise: which function a node runs as one thing, the graphs inside of it node by node.
 _APART = (".name", ".kern", ".func", ".function", ".bodies[")
-#: States of an attribute that has no value.
-_STATES = ("unreadable", "unsupported")
 #: What cuFuncSetAttribute can change, so that equal machine code does not prove it equal.
 _SETTINGS = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
 _CLUSTER, _COMPILED_CLUSTER = attribute_path(AttributeId.CLUSTER_DIMENSION), ".function.required_cluster_dim"
@@ -281,7 +280,7 @@ def _follows(path: str, found: Container[str]) -> bool:
 def _says_nothing(difference: Difference) -> bool:
     """Say whether an attribute without effect was asked for on one side only, and had no value there either."""
     states = {difference.old, difference.new}
-    return difference.verdict is Verdict.HARMLESS and ABSENT in states and states <= {ABSENT, *_STATES}
+    return difference.verdict is Verdict.HARMLESS and ABSENT in states and states <= WITHOUT_VALUE
 
 
 def _by_table(difference: Difference) -> Difference:

@@ -3,9 +3,14 @@
 from typing import Final
 
 from sigcontract.compare.effects import ABSENT
+from sigcontract.compare.rules import ATTRIBUTE_RULES
 
-__all__ = ["is_difference"]
+__all__ = ["WITHOUT_VALUE", "is_difference"]
 
+#: What stands in a finding for the value of a launch attribute that has none.
+WITHOUT_VALUE: Final = frozenset({ABSENT, "unreadable", "unsupported"})
+
+_OF_ATTRIBUTES: Final = frozenset(rule.id for rule in ATTRIBUTE_RULES.values())
 #: Rules that speak where at least one side is not known; all others say that something differs, whatever an update
 #: makes of it.
 _NOT_KNOWN: Final = frozenset(
@@ -21,6 +26,7 @@ _NOT_KNOWN: Final = frozenset(
         "kernel.context-unknown",
         "kernel.function-unknown",
         "memory.owner-unproven",
+        "memory.unknown",
         "node.alignment",
         "node.opaque",
     }
@@ -29,4 +35,6 @@ _NOT_KNOWN: Final = frozenset(
 
 def is_difference(rule: str, old: int | str | None, new: int | str | None) -> bool:
     """Say whether a finding of that rule, with these values, tells of a difference that is known to be one."""
-    return rule not in _NOT_KNOWN and ABSENT not in (old, new)
+    if rule in _OF_ATTRIBUTES and not WITHOUT_VALUE.isdisjoint((old, new)):
+        return False
+    return rule not in _NOT_KNOWN

@@ -2,7 +2,9 @@
 
 import pytest
 
+from sigcontract.compare import unknowns
 from sigcontract.compare.gate import FAIL_ON, Answer, gate
+from sigcontract.compare.rules import RULES
 from sigcontract.model.findings import Finding, Verdict
 
 
@@ -42,6 +44,15 @@ UNJUDGED_CHANGE = finding(Verdict.UNDETERMINED, "kernel.mem-sync-domain")
         pytest.param(
             [finding(Verdict.HARMLESS, "kernel.priority", "not asked for")], "any", "undetermined", id="never asked for"
         ),
+        pytest.param(
+            [finding(Verdict.HARMLESS, "kernel.programmatic-event", "unreadable")],
+            "any",
+            "undetermined",
+            id="unreadable",
+        ),
+        pytest.param(
+            [finding(Verdict.UPDATABLE, "kernel.function", "unreadable")], "any", "failed", id="a kernel's name"
+        ),
     ],
 )
 def test_the_gate_answers(findings: list[Finding], fail_on: str, answer: Answer) -> None:
@@ -50,3 +61,7 @@ def test_the_gate_answers(findings: list[Finding], fail_on: str, answer: Answer)
 
 def test_a_gate_can_be_set_to_any_difference_and_to_each_verdict_that_is_one() -> None:
     assert FAIL_ON == ("any", "harmless", "updatable", "rejected", "stale")
+
+
+def test_the_rules_that_say_what_is_not_known_are_rules() -> None:
+    assert unknowns._NOT_KNOWN <= RULES.keys()
