@@ -26,7 +26,6 @@ _NOT_KNOWN: Final = frozenset(
         "kernel.context-unknown",
         "kernel.function-unknown",
         "memory.owner-unproven",
-        "memory.unknown",
         "node.alignment",
         "node.opaque",
     }
