@@ -2,13 +2,12 @@
 
 import argparse
 import sys
-from pathlib import Path
 
-from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.cli.output import refuse_to_overwrite, write_json
+from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.profile_lines import profile_lines
 from sigcontract.cli.terminal import status_line
 from sigcontract.driver.doctor import measure_profile
-from sigcontract.errors import FileError
 from sigcontract.report.names import safe
 from sigcontract.wire.codec import save
 
@@ -35,8 +34,8 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, show and save."""
-    if args.output is not None and Path(args.output).exists() and not args.force:
-        raise FileError(f"{args.output} exists; add --force to overwrite it", file=args.output, code="exists")
+    if args.output is not None:
+        refuse_to_overwrite(args.output, force=args.force)
     with status_line() as say:
         profile = measure_profile(progress=say)
     if args.output is not None:

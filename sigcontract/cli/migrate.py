@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
-from sigcontract.errors import FileError
+from sigcontract.cli.output import refuse_to_overwrite, write_json
+from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.report.names import safe
 from sigcontract.wire.codec import load, save
 
@@ -38,8 +38,7 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, upgrade and write; TO is written whole or not at all."""
-    if Path(args.target).exists() and not args.force:
-        raise FileError(f"{args.target} exists; add --force to overwrite it", file=args.target, code="exists")
+    refuse_to_overwrite(args.target, force=args.force)
     document = load(args.source)
     save(document, args.target, version=args.to_version)
     size = Path(args.target).stat().st_size

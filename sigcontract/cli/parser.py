@@ -1,13 +1,12 @@
 """What every verb shares: the parser that raises instead of exiting, the exit codes, and ``--format``."""
 
 import argparse
-import sys
 from enum import IntEnum
 from typing import Any, NoReturn, Protocol
 
 from sigcontract.errors import UsageError
 
-__all__ = ["Exit", "Parser", "Subparsers", "add_verb", "write_json"]
+__all__ = ["Exit", "Parser", "Subparsers", "add_verb"]
 
 
 class Exit(IntEnum):
@@ -92,11 +91,3 @@ def add_verb(  # noqa: PLR0913  each is one fact of a verb, given by keyword
 
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.strip().splitlines())
-
-
-def write_json(value: object) -> None:
-    """Write a value of records and plain Python values to standard output, for programs and for people."""
-    import msgspec  # noqa: PLC0415  `sigcontract --version` and --help do without it
-
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
-    sys.stdout.write("\n")

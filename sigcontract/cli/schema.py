@@ -5,7 +5,8 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.cli.output import write_json
+from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.errors import DecodeError
 from sigcontract.report.names import safe
 from sigcontract.wire.documents import FORMS

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from sigcontract.cli.graph_summary import counted, counts_text, kernels_of, summary_lines, unknown, usual_attributes
 from sigcontract.cli.node_rows import FunctionNumbers, NodeRow, rows
 from sigcontract.cli.node_table import table_lines
-from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.cli.output import write_json
+from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.profile_lines import profile_lines
 from sigcontract.cli.terminal import use_color
 from sigcontract.compare.alignment import Block, fold

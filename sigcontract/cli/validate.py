@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sigcontract.cli.graph_summary import counted
-from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.cli.output import write_json
+from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.terminal import progress
 from sigcontract.errors import RecordError, SigcontractError
 from sigcontract.model.dump import SignatureDump
