@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from textwrap import wrap
 
-from sigcontract.cli.parser import Exit, Subparsers, add_verb, write_json
+from sigcontract.cli.output import write_json
+from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.compare.rules import RULES, Rule
 from sigcontract.errors import UsageError
 
