@@ -18,10 +18,14 @@ REPLAYS = 1000
 
 @dataclass(frozen=True)
 class Step:
-    """One captured step: its graph, and the tensor that a replay fills."""
+    """One captured step: its graph, the tensors that a replay reads, and the one that it fills.
+
+    A graph holds addresses, not tensors: inputs that nobody keeps are freed, and a replay reads what is there then.
+    """
 
     label: str
     graph: Any
+    inputs: tuple[Any, ...]
     output: Any
 
 
@@ -56,7 +60,7 @@ def capture(blocks: Sequence[Any], batch: int) -> Step:
     graph = torch.cuda.CUDAGraph(keep_graph=True)
     with torch.cuda.graph(graph):
         output = step()
-    return Step(f"decode/bs={batch}", graph, output)
+    return Step(f"decode/bs={batch}", graph, (token, cache), output)
 
 
 def outputs_of(steps: Sequence[Step], replay: Callable[[Step], None]) -> dict[str, Any]:

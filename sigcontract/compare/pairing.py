@@ -244,13 +244,17 @@ def _follow(  # noqa: C901  one branch for each step of the driver's rule
     for old, new in queue:
         partner_of_old[old], partner_of_new[new] = new, old
     old_nodes, new_nodes = held.nodes, candidate.nodes
+    answers: dict[tuple[int, int], NodeRefusal | tuple[Doubt, ...]] = {}
     old_dependencies, new_dependencies = held.dependencies, candidate.dependencies
     for old, new in queue:  # grows while it is worked off: breadth first
         old_edges, new_edges = old_dependencies[old], new_dependencies[new]
         old_node, new_node = old_nodes[old], new_nodes[new]
         if len(old_edges) != len(new_edges) or old_node.node_type != new_node.node_type:
             return _shape_refusal(new, old_node, new_node, len(old_edges), len(new_edges))
-        answer = judge(old_node, new_node)
+        nodes = id(old_node), id(new_node)  # both live as long as their graphs; layers repeat
+        answer = answers.get(nodes)
+        if answer is None:
+            answer = answers[nodes] = judge(old_node, new_node)
         if isinstance(answer, NodeRefusal):
             return answer.at(new, new_node)
         if answer:

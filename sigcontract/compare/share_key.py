@@ -40,15 +40,18 @@ def share_key(graph: GraphSignature, judge: NodeJudge, *, functions: bool) -> st
     functions
         Whether functions of non-cooperative nodes may differ.
     """
-    return "sha256:" + sha256(msgspec.msgpack.encode(_Walk(judge, functions=functions).graph(graph))).hexdigest()
+    walk = _Walk(judge, functions=functions)
+    walked = walk.graph(graph)
+    return "sha256:" + sha256(msgspec.msgpack.encode((walked, list(walk.contents)))).hexdigest()
 
 
 class _Walk:
     def __init__(self, judge: NodeJudge, *, functions: bool) -> None:
         self._judge = judge
         self._functions = functions
-        # By the number of the node, which the graph keeps alive: equal layers are one object.
-        self._kept: dict[int, Any] = {}
+        #: What nodes keep, encoded, each once in the order of arrival: layers repeat.
+        self.contents: dict[bytes, int] = {}
+        self._content_of: dict[int, int] = {}  # by the number of the node, which the graph keeps alive
 
     def graph(self, graph: GraphSignature) -> list[Any]:
         """Return the nodes in the driver's order, each with its edges to places in that order."""
@@ -63,10 +66,11 @@ class _Walk:
                     order.append(edge.node)
                 edges.append((places[edge.node], edge.from_port, edge.to_port, edge.type))
             node = graph.nodes[index]
-            kept = self._kept.get(id(node))
-            if kept is None:
-                kept = self._kept[id(node)] = node.node_type, self._node(node)
-            walked.append((*kept, edges))
+            content = self._content_of.get(id(node))
+            if content is None:
+                encoded = msgspec.msgpack.encode((node.node_type, self._node(node)))
+                content = self._content_of[id(node)] = self.contents.setdefault(encoded, len(self.contents))
+            walked.append((content, edges))
         return walked
 
     def _node(self, node: NodeSignature) -> Any:  # noqa: PLR0911  one answer per kind of node

@@ -21,7 +21,7 @@ class Output:
 
 
 def _step(label: str) -> Step:
-    return Step(label, SimpleNamespace(), Output())
+    return Step(label, SimpleNamespace(), (), Output())
 
 
 def test_an_output_is_emptied_before_the_replay_so_that_an_old_one_cannot_pass() -> None:
