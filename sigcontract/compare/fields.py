@@ -64,7 +64,11 @@ def _attributes(old: tuple[LaunchAttribute, ...], new: tuple[LaunchAttribute, ..
 
 
 def _are_records(value: object) -> bool:
-    return isinstance(value, tuple) and bool(value) and all(isinstance(item, Record) for item in value)
+    return isinstance(value, tuple) and bool(value) and all(_is_plain_record(item) for item in value)
+
+
+def _is_plain_record(item: object) -> bool:
+    return isinstance(item, Record) and not isinstance(item, GraphSignature)
 
 
 def _text(value: Any) -> int | str | None:

@@ -30,7 +30,7 @@ __all__ = ["NodeComparer"]
 #: Function numbers that stand for two functions, when it is asked what a change of function means.
 _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
 #: Compared otherwise: which function a node runs as one thing, the graphs inside of it node by node.
-_APART = (".name", ".kern", ".func", ".function", ".bodies[")
+_APART = (".name", ".kern", ".func", ".function")
 #: What cuFuncSetAttribute can change, so that equal machine code does not prove it equal.
 _SETTINGS = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
 _CLUSTER, _COMPILED_CLUSTER = attribute_path(AttributeId.CLUSTER_DIMENSION), ".function.required_cluster_dim"

@@ -219,8 +219,8 @@ _KERNEL: Final = (
     ),
     Rule(
         "function.code", "FunctionFacts.code_sha256", _UPDATABLE, "measured",
-        "Other machine code. Where name, dims and facts are equal, this is the only sign: two Triton kernels that "
-        "differ in a constexpr have all of them in common.",
+        "Same name, other machine code. Where dims and facts are equal too, this is the only sign: two Triton kernels "
+        "that differ in a constexpr have all of them in common.",
         _MEASURED,
         "read with kernel.function",
     ),

@@ -157,7 +157,7 @@ def _details(changes: Sequence[Change], paint: _Paint) -> Iterator[str]:
         if line and (difference.verdict is not verdict or len(line) + len(text) > _DETAILS):
             yield f"{line}  {paint.verdict(verdict)}"
             line = ""
-        if not difference.verdict.safe:
+        if _is_explained(difference.verdict, difference.rule):
             yield f"{text}  {paint.verdict(difference.verdict)}  {difference.rule}"
             continue
         line, verdict = (f"{line}, {text}" if line else text), difference.verdict
@@ -194,9 +194,22 @@ def _extent(rule: str, changes: Sequence[Change]) -> str:
     return f": {safe(fields)}{more} of {counted(count, 'node')}"
 
 
+def _is_explained(verdict: Verdict, rule: str) -> bool:
+    """Whether a rule is named beside its change and explained: where it is not plainly safe, and where it is of code.
+
+    An update carries another function, so that verdict is safe; that one name stands for two kernels is news all the
+    same.
+    """
+    return not verdict.safe or rule == "function.code"
+
+
 def _reasons(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
-    """Yield, once for each rule whose verdict is not plainly safe, why that is so and how it is known."""
-    told = {finding.rule: finding for finding in findings if not finding.verdict.safe and finding.rule in RULES}
+    """Yield, once for each rule that is explained, why its verdict is what it is and how that is known."""
+    told = {
+        finding.rule: finding
+        for finding in findings
+        if _is_explained(finding.verdict, finding.rule) and finding.rule in RULES
+    }
     for rule_id, finding in told.items():
         rule = RULES[rule_id]
         yield ""

@@ -419,3 +419,9 @@ def test_law_share_holds_along_a_walk_of_updates(walk: list[GraphSignature]) -> 
         if same(policy, fixed, held, H200).same and same(policy, held, candidate, H200).same:
             assert same(policy, fixed, candidate, H200).same
             assert predict_update(held, candidate, H200, fixed).verdict.safe
+
+
+def test_bodies_of_other_kinds_of_node_are_compared_by_their_nodes() -> None:
+    bodies = [graph(ConditionalNode(kind=0, handle=None, bodies=(graph(node),))) for node in (PLAIN, memset())]
+    (reason,) = same("exact", *bodies, H200).reasons
+    assert (reason.rule, reason.path, reason.count) == ("node.type", "nodes[0].bodies[0].nodes[0]", 1)
