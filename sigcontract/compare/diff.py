@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from sigcontract.compare.graph_changes import Change, GraphChanges, compare_graphs
-from sigcontract.compare.matching import GraphPair, match_graphs
+from sigcontract.compare.matching import GraphPair, is_partial, match_graphs
 from sigcontract.compare.named_profile import named_profile
 from sigcontract.compare.policies import POLICIES
 from sigcontract.compare.predict import check_profile
@@ -111,8 +111,9 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
         None if same_dump and pair.one_label else _changes(pair, profile, policy, one_capture=one_capture)
         for pair in chosen
     )
+    partial = is_partial(old), is_partial(new)
     graphs = tuple(
-        _graph_diff(pair, _findings(pair, found, profile, given=bool(pairs)))
+        _graph_diff(pair, _findings(pair, found, profile, partial, given=bool(pairs)))
         for pair, found in zip(chosen, changes, strict=True)
     )
     worst = Verdict.worst([*(finding.verdict for finding in environment), *(graph.verdict for graph in graphs)])
@@ -137,10 +138,17 @@ def _counts(change: Change, policy: str) -> bool:
 
 
 def _findings(
-    pair: GraphPair, found: GraphChanges | None, profile: DriverProfile | None, *, given: bool
+    pair: GraphPair,
+    found: GraphChanges | None,
+    profile: DriverProfile | None,
+    partial: tuple[bool, bool],
+    *,
+    given: bool,
 ) -> Iterator[Finding]:
     if pair.old is None or pair.new is None:
         rule = "graph.added" if pair.old is None else "graph.removed"
+        if partial[pair.index(None)]:
+            rule = "graph.not-recorded"
         yield _finding(rule, "graph", _size(pair.old), _size(pair.new))
         return
     if not pair.one_label and not given:

@@ -14,7 +14,7 @@ Answer = Literal["passed", "failed", "undetermined"]
 _ORDER: Final = (Verdict.HARMLESS, Verdict.UPDATABLE, Verdict.REJECTED, Verdict.STALE)
 
 #: What a gate can be set to: ``any`` difference, or a verdict and those above it.
-FAIL_ON: Final = ("any", *_ORDER)
+FAIL_ON: Final = ("any", *(verdict.value for verdict in _ORDER))
 
 
 def gate(findings: Iterable[Finding], fail_on: str) -> Answer:

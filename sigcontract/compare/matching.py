@@ -9,7 +9,7 @@ from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.wire.canonical import portable_digest
 
-__all__ = ["GraphPair", "match_graphs"]
+__all__ = ["GraphPair", "by_label", "is_partial", "match_graphs"]
 
 #: Graphs are compared for likeness each with each; beyond this many pairs only label and digest decide.
 _LIKENESS_PAIRS = 10_000
@@ -51,39 +51,58 @@ def match_graphs(old: SignatureDump, new: SignatureDump, given: Sequence[tuple[s
     UsageError
         A given label is not in its dump.
     """
-    by_label, new_by_label = _by_label(old, "old"), _by_label(new, "new")
+    of_old, of_new = by_label(old, "the old dump"), by_label(new, "the new dump")
     if given:
-        return [GraphPair(_named(a, by_label, "old"), _named(b, new_by_label, "new")) for a, b in given]
-    partner: dict[str, LabeledGraph] = {e.label: by_label.pop(e.label) for e in new.graphs if e.label in by_label}
+        return [GraphPair(_named(a, of_old, "old"), _named(b, of_new, "new")) for a, b in given]
+    partner: dict[str, LabeledGraph] = {e.label: of_old.pop(e.label) for e in new.graphs if e.label in of_old}
     left = [entry for entry in new.graphs if entry.label not in partner]
-    if left and by_label:
-        _match_digests(by_label, left, partner)
+    if left and of_old:
+        _match_digests(of_old, left, partner)
         left = [entry for entry in left if entry.label not in partner]
-    if left and by_label and len(left) * len(by_label) <= _LIKENESS_PAIRS:
-        _match_likeness(by_label, left, partner)
+    if left and of_old and len(left) * len(of_old) <= _LIKENESS_PAIRS:
+        _match_likeness(of_old, left, partner)
     return [
         *(GraphPair(partner.get(entry.label), entry) for entry in new.graphs),
-        *(GraphPair(entry, None) for entry in old.graphs if entry.label in by_label),
+        *(GraphPair(entry, None) for entry in old.graphs if entry.label in of_old),
     ]
 
 
-def _by_label(dump: SignatureDump, which: str) -> dict[str, LabeledGraph]:
-    by_label = {entry.label: entry for entry in dump.graphs}
-    if len(by_label) < len(dump.graphs):
+def by_label(dump: SignatureDump, name: str) -> dict[str, LabeledGraph]:
+    """Return the graphs of a dump by label.
+
+    Parameters
+    ----------
+    dump
+        The dump.
+    name
+        What an error calls it, as ``the old dump``.
+
+    Raises
+    ------
+    NotComparableError
+        A label stands for two of its graphs (``label_repeated``).
+    """
+    found = {entry.label: entry for entry in dump.graphs}
+    if len(found) < len(dump.graphs):
         label, times = Counter(entry.label for entry in dump.graphs).most_common(1)[0]
-        msg = f"the {which} dump has {times} graphs labelled {label!r}; give each graph a label of its own"
+        msg = f"{name} has {times} graphs labelled {label!r}; give each graph a label of its own"
         raise NotComparableError(msg, code="label_repeated")
-    return by_label
+    return found
 
 
-def _named(label: str, by_label: Mapping[str, LabeledGraph], which: str) -> LabeledGraph:
-    if label not in by_label:
+def is_partial(dump: SignatureDump) -> bool:
+    """Say whether a graph may have been captured and not be in the dump: it was cut off, or holds none at all."""
+    return not (dump.complete and dump.graphs)
+
+
+def _named(label: str, graphs: Mapping[str, LabeledGraph], which: str) -> LabeledGraph:
+    if label not in graphs:
         from difflib import get_close_matches  # noqa: PLC0415  only for a label that does not exist
 
-        near = get_close_matches(label, by_label, n=1)
+        near = get_close_matches(label, graphs, n=1)
         hint = f"; the nearest is {near[0]!r}" if near else ""
         raise UsageError(f"the {which} dump has no graph {label!r}{hint}")
-    return by_label[label]
+    return graphs[label]
 
 
 def _match_digests(

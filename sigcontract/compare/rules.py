@@ -638,6 +638,12 @@ _TWO_RUNS: Final = (
         "The graph is in the old dump only: there is nothing to compare it with.", _SELF,
     ),
     Rule(
+        "graph.not-recorded", "SignatureDump.graphs, SignatureDump.complete", _UNDETERMINED, "assumed",
+        "One dump has the graph, and the other was cut off or holds no graph at all: whether that process captured it "
+        "is not known.",
+        _SELF,
+    ),
+    Rule(
         "graph.label", "LabeledGraph.label", _HARMLESS, "assumed",
         "The graph has another label. Labels are given by the owner and are no part of the graph.", _SELF,
     ),

@@ -22,6 +22,7 @@ _NOT_KNOWN: Final = frozenset(
         "function.code-unknown",
         "function.facts-unknown",
         "function.name-not-durable",
+        "graph.not-recorded",
         "kernel.attribute-unknown",
         "kernel.context-unknown",
         "kernel.function-unknown",

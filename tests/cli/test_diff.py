@@ -58,6 +58,8 @@ def files(tmp_path: Path) -> dict[str, str]:
         pytest.param("one", "unknown", [], 3, id="code not known"),
         pytest.param("one", "unknown", ["--fail-on", "stale"], 3, id="unknown passes no gate"),
         pytest.param("empty", "empty", [], 3, id="nothing in either"),
+        pytest.param("one", "empty", [], 3, id="nothing in the new"),
+        pytest.param("empty", "one", ["--fail-on", "stale"], 3, id="nothing in the old"),
         pytest.param("cut", "cut", [], 3, id="cut off"),
         pytest.param("twice", "twice", [], 3, id="one label twice"),
         pytest.param("one", "profile", [], 2, id="another kind of document"),

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from sigcontract.compare.diff import compare_dumps, diff
+from sigcontract.compare.gate import gate
 from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.dims import Dim3
@@ -243,7 +244,16 @@ def test_a_dump_that_was_cut_off_is_never_the_same() -> None:
 def test_an_empty_dump_proves_nothing() -> None:
     found = only(diff(dump(), dump()))
     assert (found.rule, found.verdict) == ("dump.empty", Verdict.UNDETERMINED)
-    assert {f.rule for f in diff(dump(), again(graph(EmptyNode()))).findings} == {"dump.empty", "graph.added"}
+    assert {f.rule for f in diff(dump(), again(graph(EmptyNode()))).findings} == {"dump.empty", "graph.not-recorded"}
+
+
+def test_a_graph_that_a_dump_cut_off_lacks_may_have_been_captured_all_the_same() -> None:
+    whole, cut = labelled(x=A, y=C), replace(labelled(x=A), complete=False)
+    for old, new, sizes in ((whole, cut, ("2 nodes", None)), (cut, whole, (None, "2 nodes"))):
+        found = diff(old, new, H200).graphs[1].findings
+        assert [(f.rule, f.old, f.new) for f in found] == [("graph.not-recorded", *sizes)]
+        assert gate(found, "any") == "undetermined"
+    assert [f.rule for f in diff(cut, labelled(x=A, y=C), H200).environment] == ["dump.incomplete"]
 
 
 # Environment.

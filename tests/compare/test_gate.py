@@ -61,6 +61,7 @@ def test_the_gate_answers(findings: list[Finding], fail_on: str, answer: Answer)
 
 def test_a_gate_can_be_set_to_any_difference_and_to_each_verdict_that_is_one() -> None:
     assert FAIL_ON == ("any", "harmless", "updatable", "rejected", "stale")
+    assert {type(value) for value in FAIL_ON} == {str}, "usage errors show them as they are typed"
 
 
 def test_the_rules_that_say_what_is_not_known_are_rules() -> None:
