@@ -6,7 +6,7 @@ import sys
 from sigcontract.cli.diff import load_profile
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
-from sigcontract.compare.groups import MEMORY_SOURCE, group_dumps
+from sigcontract.compare.groups import MEMORY_SOURCE, gaps, group_dumps
 from sigcontract.compare.named_profile import named_profile
 from sigcontract.compare.policies import POLICIES
 from sigcontract.model.dump import SignatureDump
@@ -22,6 +22,13 @@ sigcontract groups rank0.dump.json rank1.dump.json --policy portable
                                                                 which are the same on two ranks
 """
 
+_DESCRIPTION = """\
+Show which graphs could share an executable under each policy, the nearest miss of each graph that is alone with what
+parts the two, and the executables and memory that sharing saves.
+
+exit status: 0 done, 2 wrong usage or input, 3 a dump is cut off or empty, or cannot be judged by the profile
+"""
+
 
 def register(subparsers: Subparsers) -> None:
     """Add the verb's parser."""
@@ -29,6 +36,7 @@ def register(subparsers: Subparsers) -> None:
         subparsers,
         "groups",
         summary="show which graphs could share an executable, and what that saves",
+        description=_DESCRIPTION,
         example=_EXAMPLE,
     )
     parser.add_argument("dumps", metavar="DUMP", nargs="+", help="a dump; an executable is shared inside of one only")
@@ -49,8 +57,9 @@ def run(args: argparse.Namespace) -> int:
     dumps = [load(path, expect=SignatureDump) for path in args.dumps]
     profile = named_profile(*dumps) if args.profile is None else load_profile(args.profile)
     found = group_dumps(dumps, args.policy or POLICIES, profile)
+    missing = gaps(dumps)
     if args.format == "json":
-        write_json({"dumps": args.dumps, "memory_source": MEMORY_SOURCE, "policies": found})
+        write_json({"dumps": args.dumps, "gaps": missing, "memory_source": MEMORY_SOURCE, "policies": found})
     else:
-        sys.stdout.write(render_groups(found, args.dumps))
-    return Exit.OK
+        sys.stdout.write(render_groups(found, args.dumps, missing))
+    return Exit.UNDETERMINED if missing else Exit.OK

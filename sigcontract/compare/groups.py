@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from sigcontract.compare.matching import by_label
 from sigcontract.compare.policies import POLICIES, key, same
 from sigcontract.compare.predict import check_profile
 from sigcontract.compare.sequences import likeness
@@ -13,7 +14,7 @@ from sigcontract.model.graph import GraphSignature
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record
 
-__all__ = ["MEMORY_SOURCE", "GraphName", "NearMiss", "PolicyGroups", "group_dumps"]
+__all__ = ["MEMORY_SOURCE", "DumpGap", "GraphName", "NearMiss", "PolicyGroups", "gaps", "group_dumps"]
 
 #: Device memory of an executable, per node: measured on PyTorch transformer graphs of 264 nodes (350 kB an
 #: executable, H200, driver 580.159.04, 2026-12-01), and as CUDA's own libraries reckon with it in the field
@@ -61,6 +62,13 @@ class PolicyGroups(Record, frozen=True, kw_only=True):
     memory_saved_bytes_high: int
 
 
+class DumpGap(Record, frozen=True, kw_only=True):
+    """A dump that cannot speak for its process, and the rule that says why: ``dump.incomplete`` or ``dump.empty``."""
+
+    dump: int
+    rule: str
+
+
 class _Entry(NamedTuple):
     name: GraphName
     graph: GraphSignature
@@ -78,10 +86,11 @@ def group_dumps(
     UsageError
         No policy has that name.
     NotComparableError
-        The profile is of another driver or device than one of the dumps.
+        A label stands for two graphs of one dump, or the profile is of another driver or device than one of the dumps.
     """
-    if profile is not None:
-        for dump in dumps:
+    for place, dump in enumerate(dumps, 1):
+        by_label(dump, f"dump {place} of {len(dumps)}")
+        if profile is not None:
             check_profile(profile, dump.environment)
     entries = [
         _Entry(GraphName(dump=place, label=entry.label), entry.graph)
@@ -89,6 +98,17 @@ def group_dumps(
         for entry in dump.graphs
     ]
     return tuple(_grouped(entries, policy, profile) for policy in policies)
+
+
+def gaps(dumps: Sequence[SignatureDump]) -> tuple[DumpGap, ...]:
+    """Return what may be missing: groups, and what they save, are those of the graphs that are there."""
+    found = []
+    for place, dump in enumerate(dumps):
+        if not dump.complete:
+            found.append(DumpGap(dump=place, rule="dump.incomplete"))
+        if not dump.graphs:
+            found.append(DumpGap(dump=place, rule="dump.empty"))
+    return tuple(found)
 
 
 def _grouped(entries: Sequence[_Entry], policy: str, profile: DriverProfile | None) -> PolicyGroups:

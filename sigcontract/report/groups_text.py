@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from sigcontract.compare.groups import MEMORY_SOURCE, GraphName, NearMiss, PolicyGroups
+from sigcontract.compare.groups import MEMORY_SOURCE, DumpGap, GraphName, NearMiss, PolicyGroups
+from sigcontract.compare.rules import RULES
 from sigcontract.model.findings import Finding
 from sigcontract.report.names import safe
 from sigcontract.report.phrases import by_badness, change_of, counted
@@ -14,9 +15,11 @@ _REASONS = 4
 _MEGABYTE = 10**6
 
 
-def render_groups(found: Sequence[PolicyGroups], files: Sequence[str]) -> str:
-    """Return the groups of every policy; labels carry their file where there are several."""
-    lines = [line for policy in found for line in (*_policy(policy, files), "")]
+def render_groups(found: Sequence[PolicyGroups], files: Sequence[str], gaps: Sequence[DumpGap] = ()) -> str:
+    """Return what may be missing, and the groups of every policy; labels carry their file where there are several."""
+    lines = [f"{safe(files[gap.dump])}: undetermined  {gap.rule}: {RULES[gap.rule].why}" for gap in gaps]
+    lines += [""] if lines else []
+    lines += [line for policy in found for line in (*_policy(policy, files), "")]
     if any(policy.executables_saved for policy in found):
         lines.append(f"memory is an estimate, {MEMORY_SOURCE}")
     return "\n".join(lines).rstrip("\n") + "\n"

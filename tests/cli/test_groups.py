@@ -4,8 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sigcontract.cli.main import main
+from sigcontract.model.dump import SignatureDump
+from sigcontract.wire.codec import load, save
+from tests.compare.build import H200
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TORCH = str(EXAMPLES / "torch-block.dump.json")
@@ -40,3 +44,44 @@ def test_a_profile_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["groups", MODULES, "--policy", "share-functions", "--profile", "nvidia-h200-cuda-13.0"]
     assert main(arguments) == 0
     assert capsys.readouterr().out.startswith("share-functions: 3 graphs, ")
+
+
+def test_a_dump_that_was_cut_off_or_is_empty_leaves_the_question_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = load(MODULES, expect=SignatureDump)
+    cut, empty = str(tmp_path / "cut.dump.json"), str(tmp_path / "empty.dump.json")
+    save(replace(whole, complete=False), cut)
+    save(replace(whole, graphs=()), empty)
+    assert main(["groups", MODULES, cut, empty, "--policy", "share", "--format", "json"]) == 3
+    assert json.loads(capsys.readouterr().out)["gaps"] == [
+        {"dump": 1, "rule": "dump.incomplete"},
+        {"dump": 2, "rule": "dump.empty"},
+    ]
+    assert main(["groups", cut, "--policy", "share"]) == 3
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].startswith(f"{cut}: undetermined  dump.incomplete: ")
+    assert shown[2].startswith("share: 3 graphs, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        pytest.param(["{twice}"], 3, "label_repeated", id="one label twice"),
+        pytest.param([MODULES, "--profile", "{profile}"], 3, "profile_mismatch", id="a profile of another driver"),
+        pytest.param([MODULES, "--profile", "b200"], 2, "usage", id="no such profile"),
+        pytest.param(["{profile}"], 2, "document", id="another kind of document"),
+        pytest.param(["{tmp}/missing.dump.json"], 2, "file", id="no such file"),
+        pytest.param([], 2, "usage", id="no dump"),
+    ],
+)
+def test_bad_input_is_an_error_and_no_groups(
+    arguments: list[str], status: int, code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = load(MODULES, expect=SignatureDump)
+    files = {"twice": tmp_path / "twice.dump.json", "profile": tmp_path / "older.profile.json", "tmp": tmp_path}
+    save(replace(given, graphs=given.graphs[:1] * 2), files["twice"])
+    save(replace(H200, cuda_driver_version=12080), files["profile"])
+    assert main(["groups", *(argument.format_map(files) for argument in arguments)]) == status
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.partition(":")[2].partition(":")[0]) == ("", f" error[{code}]")

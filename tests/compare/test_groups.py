@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from sigcontract.compare.groups import GraphName, PolicyGroups, group_dumps
+from sigcontract.compare.groups import GraphName, PolicyGroups, gaps, group_dumps
 from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import GraphSignature
@@ -93,6 +93,20 @@ def test_memory_saved_is_reckoned_from_the_nodes_of_the_executables_that_go() ->
 def test_a_profile_of_another_driver_is_refused() -> None:
     with pytest.raises(NotComparableError, match="is of CUDA driver 13000"):
         group_dumps([dump(cuda_driver_version=12080)], ["share"], H200)
+
+
+def test_a_label_that_stands_for_two_graphs_is_refused() -> None:
+    twice = replace(SERVER, graphs=SERVER.graphs * 2)
+    with pytest.raises(NotComparableError) as caught:
+        group_dumps([SERVER, twice], ["share"], H200)
+    assert str(caught.value) == "dump 2 of 2 has 2 graphs labelled 'bs1'; give each graph a label of its own"
+    assert caught.value.code == "label_repeated"
+
+
+def test_dumps_that_cannot_speak_for_their_process_are_named() -> None:
+    cut, empty = replace(SERVER, complete=False), replace(SERVER, graphs=())
+    found = [(gap.dump, gap.rule) for gap in gaps([SERVER, cut, empty])]
+    assert found == [(1, "dump.incomplete"), (2, "dump.empty")]
 
 
 def test_an_unknown_policy_is_refused() -> None:
