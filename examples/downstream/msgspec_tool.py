@@ -32,10 +32,7 @@ def count_kernels(dump: sc.SignatureDump) -> list[KernelCount]:
 def main() -> None:
     """Print the most frequent kernels, and what one of them looks like as JSON."""
     path, *how_many = sys.argv[1:]
-    dump = sc.load(path)
-    if not isinstance(dump, sc.SignatureDump):
-        sys.exit(f"{path} is no dump")
-    counts = count_kernels(dump)
+    counts = count_kernels(sc.load(path, expect=sc.SignatureDump))
     for count in counts[: int(how_many[0]) if how_many else 10]:
         print(f"{count.launches:6}  {count.example.grid_dim!s:>12}  {count.example.name}")
     if counts:

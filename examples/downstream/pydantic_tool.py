@@ -41,10 +41,7 @@ def main() -> None:
         case ["schema"]:
             print(json.dumps(LaunchBudget.model_json_schema(), indent=2))
         case ["make", path]:
-            dump = sc.load(path)
-            if not isinstance(dump, sc.SignatureDump):
-                sys.exit(f"{path} is no dump")
-            print(budget_of(dump).model_dump_json(indent=2))
+            print(budget_of(sc.load(path, expect=sc.SignatureDump)).model_dump_json(indent=2))
         case ["check"]:
             try:
                 budget = LaunchBudget.model_validate_json(sys.stdin.read())

@@ -159,7 +159,19 @@ def load(path: FilePath, *, max_bytes: int = ..., verify: bool = ..., expect: ty
 def load(
     path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Any] | None = None
 ) -> Document:
-    """Return the record in a file; ``.gz`` and ``.zst`` are decompressed. See `decode` for the parameters.
+    """Return the record in a file; ``.gz`` and ``.zst`` are decompressed.
+
+    Parameters
+    ----------
+    path
+        Any name; where its suffix says a format, the bytes must be of that format.
+    max_bytes
+        The largest document that is looked at, decompressed.
+    verify
+        Whether to check the digests in the header of a dump.
+    expect
+        The kind of record that it must be, and the type that is returned: `SignatureDump`, `DriverProfile` or
+        `DumpDiff`. Without it, any of them.
 
     Raises
     ------
