@@ -171,7 +171,7 @@ def _report(status: Path, report: ProcessReport) -> None:
 
 
 def read_reports(status: Path) -> list[ProcessReport]:
-    """Return what the processes reported, by process id."""
+    """Return what the processes reported, by process id, with what their dumps on disk say of themselves."""
     reports = [msgspec.json.decode(path.read_bytes(), type=ProcessReport) for path in sorted(status.glob("*.json"))]
     for path in sorted(status.glob("*.problem")):
         problems = tuple(path.read_text(encoding="utf-8").splitlines())
@@ -180,14 +180,16 @@ def read_reports(status: Path) -> list[ProcessReport]:
                 process_id=int(path.stem), program="python", dump=None, graphs=0, complete=False, problems=problems
             )
         )
-    return sorted(reports, key=lambda report: report.process_id)
+    return sorted(map(_checked, reports), key=lambda report: report.process_id)
 
 
 def _checked(report: ProcessReport) -> ProcessReport:
+    """Return the report as the file bears it out: a process tells of its dump before it writes, and may die between."""
     if report.dump is None:
         return report
     try:
         header = read_header(report.dump)
-    except SigcontractError:
-        return msgspec.structs.replace(report, dump=None, graphs=0, complete=False)
+    except SigcontractError as error:
+        problems = (*report.problems, f"its dump cannot be read: {error}")
+        return msgspec.structs.replace(report, dump=None, graphs=0, complete=False, problems=problems)
     return msgspec.structs.replace(report, graphs=len(header.graphs), complete=header.complete)
