@@ -133,7 +133,7 @@ class NodeJudge:
         elif not before == after == launched:
             must = any(n.function is not None and n.function.cluster_size_must_be_set for n in (held, candidate, fixed))
             found.append(self._cluster(before, after, launched, one_function=one_function, must=must))
-        prefers = any(_may_prefer_cluster(node) for node in (held, candidate, fixed))
+        prefers = _may_prefer_cluster(held) or _may_prefer_cluster(candidate) or _may_prefer_cluster(fixed)
         found.extend(self.effects.differences(old, new, first, prefers_cluster=prefers))
         return found
 
@@ -219,13 +219,13 @@ def contradiction(a: "FunctionFacts | None", b: "FunctionFacts | None") -> str |
     return None
 
 
-def effective_cluster(node: KernelNodeSignature) -> str | None:
+def effective_cluster(node: KernelNodeSignature, attributes: AttributeSet) -> str | None:
     """Return the cluster that a fresh exec launches, as ``2x1x1`` or ``none``; None where it is not known.
 
     What ``__cluster_dims__`` compiled in, which no launch can differ from, else the attribute. The measured driver's
     getter reports the compiled one as the attribute.
     """
-    return _effective(node, AttributeSet(node.attributes).cluster)
+    return _effective(node, attributes.cluster)
 
 
 def _effective(node: KernelNodeSignature, attribute: str | None) -> str | None:

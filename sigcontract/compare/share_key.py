@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 
 from sigcontract.compare.differences import NodeJudge, effective_cluster
+from sigcontract.compare.effects import AttributeSet
 from sigcontract.compare.other_nodes import ARRAY, OWNED, WAIT_FLUSH, WAITS
 from sigcontract.model.attributes import AttributeId
+from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import (
     BatchMemOpNode,
@@ -49,9 +51,12 @@ class _Walk:
     def __init__(self, judge: NodeJudge, *, functions: bool) -> None:
         self._judge = judge
         self._functions = functions
-        #: What nodes keep, encoded, each once in the order of arrival: layers repeat.
+        #: What nodes keep, encoded, each once in the order of arrival: layers repeat, and so do functions.
         self.contents: dict[bytes, int] = {}
-        self._content_of: dict[int, int] = {}  # by the number of the node, which the graph keeps alive
+        # By the number of the node and of the facts, which the graph keeps alive.
+        self._content_of: dict[int, int] = {}
+        self._facts_of: dict[int, int] = {}
+        self._kept_of: dict[AttributeSet, int] = {}
 
     def graph(self, graph: GraphSignature) -> list[Any]:
         """Return the nodes in the driver's order, each with its edges to places in that order."""
@@ -68,8 +73,7 @@ class _Walk:
             node = graph.nodes[index]
             content = self._content_of.get(id(node))
             if content is None:
-                encoded = msgspec.msgpack.encode((node.node_type, self._node(node)))
-                content = self._content_of[id(node)] = self.contents.setdefault(encoded, len(self.contents))
+                content = self._content_of[id(node)] = self._number((node.node_type, self._node(node)))
             walked.append((content, edges))
         return walked
 
@@ -100,17 +104,33 @@ class _Walk:
                 return None
 
     def _kernel(self, node: KernelNodeSignature) -> Any:
-        effects = self._judge.effects
-        entries = effects.set_of(node.attributes).entries
-        kept = [
-            (entry.id, entry.state, entry.value)
-            for entry in node.attributes
-            if entry.id != AttributeId.CLUSTER_DIMENSION and effects.of(entry.id).kind not in ("none", "applied")
-        ]
-        cooperative = entries.get(AttributeId.COOPERATIVE)
+        attributes = self._judge.effects.set_of(node.attributes)
+        cooperative = attributes.entries.get(AttributeId.COOPERATIVE)
         free = self._functions and cooperative is not None and cooperative.value == 0
-        function = None if free else (node.name, node.kern, node.func, node.function)
-        return node.context, effective_cluster(node), function, kept
+        function = None if free else (node.name, node.kern, node.func, self._facts(node.function))
+        return node.context, effective_cluster(node, attributes), function, self._kept(attributes)
+
+    def _facts(self, facts: FunctionFacts | None) -> int:
+        number = self._facts_of.get(id(facts))
+        if number is None:
+            number = self._facts_of[id(facts)] = self._number(facts)
+        return number
+
+    def _kept(self, attributes: AttributeSet) -> int:
+        number = self._kept_of.get(attributes)
+        if number is None:
+            effects = self._judge.effects
+            kept = [
+                (entry.id, entry.state, entry.value)
+                for entry in attributes.attributes
+                if entry.id != AttributeId.CLUSTER_DIMENSION and effects.of(entry.id).kind not in ("none", "applied")
+            ]
+            number = self._kept_of[attributes] = self._number(kept)
+        return number
+
+    def _number(self, content: Any) -> int:
+        """Return the number of a content, the same for all that are equal."""
+        return self.contents.setdefault(msgspec.msgpack.encode(content), len(self.contents))
 
 
 def _memcpy(node: MemcpyNode) -> Any:
