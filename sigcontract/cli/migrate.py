@@ -8,13 +8,14 @@ from sigcontract.cli.output import refuse_to_overwrite, write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.report.names import safe
 from sigcontract.wire.codec import load, save
+from sigcontract.wire.documents import form_of
 
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract migrate old.dump.json new.dump.json                    version 1 to the newest version
 sigcontract migrate server.dump.json server.dump.msgpack.zst       the same document, small
-sigcontract migrate new.dump.json old.dump.json --to-version 1    for a reader that knows version 1 only
+sigcontract migrate new.dump.json old.dump.json --to-version 1     for a reader that knows version 1 only
 """
 
 
@@ -41,9 +42,10 @@ def run(args: argparse.Namespace) -> int:
     refuse_to_overwrite(args.target, force=args.force)
     document = load(args.source)
     save(document, args.target, version=args.to_version)
-    size = Path(args.target).stat().st_size
+    size, form = Path(args.target).stat().st_size, form_of(document, args.to_version)
     if args.format == "json":
-        write_json({"source": args.source, "target": args.target, "target_bytes": size})
+        written = {"document": form.document, "version": form.version, "target_bytes": size}
+        write_json({"source": args.source, "target": args.target} | written)
     else:
-        sys.stdout.write(f"{safe(args.target)}: {type(document).__name__}, {size} bytes\n")
+        sys.stdout.write(f"{safe(args.target)}: {form.document} {form.version}, {size} bytes\n")
     return Exit.OK

@@ -20,6 +20,7 @@ from sigcontract.model.profile import DriverProfile
 from sigcontract.report.names import demangle, safe
 from sigcontract.wire.canonical import portable_digest
 from sigcontract.wire.codec import load
+from sigcontract.wire.documents import document_name
 
 __all__ = ["register", "run"]
 
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.writelines(f"{line}\n" for line in profile_lines(document))
         return Exit.OK
     if not isinstance(document, SignatureDump):
-        raise UsageError(f"{args.file} holds a {type(document).__name__}; show takes a dump or a profile")
+        raise UsageError(f"{args.file} holds a {document_name(type(document))}; show takes a dump or a profile")
     chosen = _chosen(document, args.graph)
     functions = FunctionNumbers([entry.graph for entry in document.graphs])
     views = [_view(entry, functions, unfolded=args.nodes) for entry in chosen]

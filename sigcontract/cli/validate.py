@@ -13,6 +13,7 @@ from sigcontract.errors import RecordError, SigcontractError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.report.names import safe
 from sigcontract.wire.codec import decode
+from sigcontract.wire.decoding import sniffed
 from sigcontract.wire.faultlist import faults
 from sigcontract.wire.files import read_bytes
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
@@ -29,9 +30,11 @@ class _Checked(NamedTuple):
     """What was found in one file."""
 
     file: str
-    #: What it holds, empty where it is faulty.
-    holds: str
     faults: Sequence[SigcontractError]
+    #: What it holds, None where it is faulty; the number of graphs where it is a dump.
+    document: str | None = None
+    version: int | None = None
+    graphs: int | None = None
 
 
 def register(subparsers: Subparsers) -> None:
@@ -56,17 +59,19 @@ def _check(file: str) -> _Checked:
         data = read_bytes(file, MAX_DOCUMENT_BYTES)
         found = faults(data)
         if found:
-            return _Checked(file, "", found)
-        document = decode(data)
+            return _Checked(file, found)
+        _, form = sniffed(data, MAX_DOCUMENT_BYTES)
+        record = decode(data)
     except SigcontractError as error:
-        return _Checked(file, "", [error])
-    size = f" of {counted(len(document.graphs), 'graph')}" if isinstance(document, SignatureDump) else ""
-    return _Checked(file, f"{type(document).__name__}{size}", [])
+        return _Checked(file, [error])
+    graphs = len(record.graphs) if isinstance(record, SignatureDump) else None
+    return _Checked(file, [], form.document, form.version, graphs)
 
 
 def _lines(found: _Checked) -> list[str]:
     if not found.faults:
-        return [f"{found.file}: valid {found.holds}"]
+        size = "" if found.graphs is None else f", {counted(found.graphs, 'graph')}"
+        return [f"{found.file}: valid {found.document} {found.version}{size}"]
     return [
         f"{found.file}: {counted(len(found.faults), 'fault')}",
         *(f"  error[{fault.code}]: {fault}" for fault in found.faults),
@@ -77,7 +82,9 @@ def _as_object(found: _Checked) -> dict[str, Any]:
     return {
         "file": found.file,
         "valid": not found.faults,
-        "holds": found.holds or None,
+        "document": found.document,
+        "version": found.version,
+        "graphs": found.graphs,
         "faults": [
             {
                 "code": fault.code,

@@ -11,7 +11,7 @@ from sigcontract.model.dump import Environment, SignatureDump
 from sigcontract.model.record import Record, Text
 from sigcontract.wire.canonical import portable_digest
 from sigcontract.wire.decoding import is_json, sniffed, strictly_decoded
-from sigcontract.wire.documents import Document, form_of
+from sigcontract.wire.documents import Document, document_name, form_of
 from sigcontract.wire.faultlist import faults
 from sigcontract.wire.faults import translated
 from sigcontract.wire.files import FilePath, read_bytes, write_bytes
@@ -86,7 +86,7 @@ def _decoded(data: bytes, max_bytes: int, expect: type[Any] | None, *, verify: b
     text, form = sniffed(data, max_bytes)
     if expect is not None and form.record is not expect:
         raise VersionError(
-            f"this is a {form.document}, where a {expect.__name__} was asked for",
+            f"this is a {form.document}, where a {document_name(expect)} was asked for",
             document=form.document,
             found=form.version,
             supported=(),
@@ -127,9 +127,6 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
     if format not in ("json", "msgpack"):
         raise UsageError(f"{format!r} is no format; use json or msgpack")
     form = form_of(document, version)
-    if form is None:
-        wanted = "no document" if version is None else f"no document of version {version}"
-        raise UsageError(f"{type(document).__name__} is {wanted}")
     try:
         wire = form.wire_of(document)
         data = _lines(wire) if format == "json" else msgspec.msgpack.encode(wire)

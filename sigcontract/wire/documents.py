@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.errors import RecordError, VersionError
+from sigcontract.errors import RecordError, UsageError, VersionError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.findings import DumpDiff
 from sigcontract.model.profile import DriverProfile
@@ -14,7 +14,7 @@ from sigcontract.model.record import Record
 from sigcontract.wire import upgrade, v1, v2
 from sigcontract.wire.envelope import document_type, fields_of
 
-__all__ = ["FORMS", "Document", "Form", "form_named", "form_of"]
+__all__ = ["FORMS", "Document", "Form", "document_name", "form_named", "form_of"]
 
 #: What a file of this package can hold.
 Document = SignatureDump | DriverProfile | DumpDiff
@@ -136,9 +136,15 @@ def form_named(document: str, version: int) -> Form:
     )
 
 
-def form_of(record: Record, version: int | None = None) -> Form | None:
-    """Return the form of that version that says a record, the newest by default; None where there is none."""
-    forms = [form for form in FORMS.values() if form.record is type(record)]
-    if version is None:
-        return forms[-1] if forms else None
-    return next((form for form in forms if form.version == version), None)
+def form_of(record: Record, version: int | None = None) -> Form:
+    """Return the form of that version that says a record, the newest by default. Raises UsageError where none does."""
+    forms = [form for form in FORMS.values() if form.record is type(record) and version in (None, form.version)]
+    if not forms:
+        wanted = "no document" if version is None else f"no document of version {version}"
+        raise UsageError(f"{type(record).__name__} is {wanted}")
+    return forms[-1]
+
+
+def document_name(record: type[Record]) -> str:
+    """Return the name of the documents that hold records of a type; the type's own where none do."""
+    return next((form.document for form in FORMS.values() if form.record is record), record.__name__)

@@ -29,7 +29,7 @@ def test_an_old_version_becomes_the_newest(old: Path, tmp_path: Path, capsys: py
     assert main(["migrate", str(old), str(target)]) == 0
     assert (read_header(old).version, read_header(target).version) == (1, 2)
     assert load(target) == load(old)
-    assert capsys.readouterr().out == f"{target}: SignatureDump, {target.stat().st_size} bytes\n"
+    assert capsys.readouterr().out == f"{target}: sigcontract.dump 2, {target.stat().st_size} bytes\n"
 
 
 @pytest.mark.parametrize("suffix", [".msgpack", ".json.gz", ".msgpack.zst"])
@@ -47,6 +47,8 @@ def test_the_json_form_names_both_files(old: Path, tmp_path: Path, capsys: pytes
     assert json.loads(capsys.readouterr().out) == {
         "source": str(old),
         "target": str(target),
+        "document": "sigcontract.dump",
+        "version": 2,
         "target_bytes": target.stat().st_size,
     }
 
@@ -69,6 +71,7 @@ def test_an_older_version_can_be_written_and_refuses_what_it_cannot_say(
     again = tmp_path / "again.dump.json"
     assert main(["migrate", str(old), str(again), "--to-version", "1"]) == 0
     assert again.read_bytes() == old.read_bytes()
+    assert capsys.readouterr().out == f"{again}: sigcontract.dump 1, {again.stat().st_size} bytes\n"
     rich = tmp_path / "rich.dump.json"
     save(DUMP, rich)
     assert main(["migrate", str(rich), str(tmp_path / "poor.dump.json"), "--to-version", "1"]) == 2

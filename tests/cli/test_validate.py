@@ -1,12 +1,14 @@
 """``sigcontract validate``."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from sigcontract.cli.main import main
 from sigcontract.wire.codec import save
+from tests.architecture.source import ROOT
 from tests.cli.dumps import DUMP
 
 
@@ -28,7 +30,22 @@ def bad(tmp_path: Path, good: Path) -> Path:
 
 def test_a_valid_file_is_named_with_what_it_holds(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(good)]) == 0
-    assert capsys.readouterr().out == f"{good}: valid SignatureDump of 3 graphs\n"
+    assert capsys.readouterr().out == f"{good}: valid sigcontract.dump 2, 3 graphs\n"
+
+
+def test_a_file_of_an_older_version_is_valid_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = ROOT / "examples" / "clusters.v1.json", ROOT / "examples" / "clusters.dump.json"
+    assert main(["validate", str(old), str(new)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{old}: valid sigcontract.dump 1, 5 graphs",
+        f"{new}: valid sigcontract.dump 2, 5 graphs",
+    ]
+
+
+def test_a_document_that_is_no_dump_has_no_graphs_to_count(capsys: pytest.CaptureFixture[str]) -> None:
+    profile = files("sigcontract") / "driver/profiles/nvidia-h200-cuda-13.0.json"
+    assert main(["validate", str(profile)]) == 0
+    assert capsys.readouterr().out == f"{profile}: valid sigcontract.profile 1\n"
 
 
 def test_every_fault_of_every_file_is_listed_and_the_status_is_that_of_faulty_input(
@@ -39,7 +56,7 @@ def test_every_fault_of_every_file_is_listed_and_the_status_is_that_of_faulty_in
         f"{bad}: 2 faults",
         "  error[decode]: Input should be greater than or equal to 0 (at $.environment.rank)",
         "  error[decode]: Input should be a valid boolean (at $.complete)",
-        f"{good}: valid SignatureDump of 3 graphs",
+        f"{good}: valid sigcontract.dump 2, 3 graphs",
         f"{tmp_path / 'none.json'}: 1 fault",
         f"  error[file]: cannot read {tmp_path / 'none.json'}: No such file or directory",
     ]
@@ -61,7 +78,15 @@ def test_the_json_form_has_code_path_and_message_of_each_fault(
 ) -> None:
     assert main(["validate", str(good), str(bad), "--format", "json"]) == 2
     first, second = json.loads(capsys.readouterr().out)["files"]
-    assert first == {"file": str(good), "valid": True, "holds": "SignatureDump of 3 graphs", "faults": []}
+    assert first == {
+        "file": str(good),
+        "valid": True,
+        "document": "sigcontract.dump",
+        "version": 2,
+        "graphs": 3,
+        "faults": [],
+    }
+    assert (second["document"], second["version"], second["graphs"]) == (None, None, None)
     assert second["faults"][0] == {
         "code": "decode",
         "path": "$.environment.rank",

@@ -138,7 +138,7 @@ def test_the_header_of_version_1_is_made_from_its_graphs() -> None:
 
 
 def test_a_header_is_that_of_a_dump() -> None:
-    with pytest.raises(VersionError, match=r"this is a sigcontract\.profile, where a SignatureDump was asked for"):
+    with pytest.raises(VersionError, match=r"this is a sigcontract\.profile, where a sigcontract\.dump was asked for"):
         codec.read_header(PROFILE)
 
 
@@ -163,7 +163,7 @@ def test_the_kind_of_record_can_be_demanded() -> None:
     with pytest.raises(VersionError) as caught:
         codec.load(PROFILE, expect=SignatureDump)
     assert (caught.value.code, caught.value.document, caught.value.found) == ("document", "sigcontract.profile", 1)
-    assert str(caught.value) == "this is a sigcontract.profile, where a SignatureDump was asked for (at $.document)"
+    assert str(caught.value) == "this is a sigcontract.profile, where a sigcontract.dump was asked for (at $.document)"
 
 
 def test_a_version_error_says_what_was_found_and_what_would_do() -> None:
