@@ -37,10 +37,14 @@ def test_a_report_says_of_a_dump_what_its_file_says(tmp_path: Path, report: Proc
 
 
 @pytest.mark.parametrize("left", [None, b'{"document":"sigcontract.dump",'], ids=["no file", "a damaged file"])
-def test_a_dump_that_never_came_to_be_is_no_dump(tmp_path: Path, report: ProcessReport, left: bytes | None) -> None:
+def test_a_dump_that_never_came_to_be_is_a_problem_and_no_dump(
+    tmp_path: Path, report: ProcessReport, left: bytes | None
+) -> None:
     if left is not None:
         (tmp_path / "dumps" / "pid7.dump.json").write_bytes(left)
-    assert read_reports(tmp_path) == [replace(report, dump=None, graphs=0, complete=False)]
+    (found,) = read_reports(tmp_path)
+    assert (found.dump, found.graphs, found.complete) == (None, 0, False)
+    assert [problem.partition(":")[0] for problem in found.problems] == [*report.problems, "its dump cannot be read"]
 
 
 def test_what_kept_recording_from_beginning_is_a_report_too(tmp_path: Path) -> None:
