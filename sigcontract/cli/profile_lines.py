@@ -27,15 +27,22 @@ def profile_lines(profile: DriverProfile) -> Iterator[str]:
     yield f"an exec's cluster dimension is fixed at: {profile.cluster_fixed_at.replace('_', ' ')}"
     yield f"function of a cooperative node, updated alone: {profile.cooperative_function_update}"
     yield f"update rule: {profile.update_rule}"
+    from sigcontract.driver.observe import observable_attributes  # noqa: PLC0415  what shows a dump needs no driver room
+
+    observable = ", ".join(map(_name, observable_attributes(profile)))
+    yield f"seen only at the launch (sigcontract record, sigcontract.driver.observe): {observable or 'none'}"
+
+
+def _name(attribute_id: int) -> str:
+    try:
+        return AttributeId(attribute_id).name.lower()
+    except ValueError:
+        return f"attribute_{attribute_id}"
 
 
 def _row(entry: AttributeProfile) -> tuple[str, ...]:
-    try:
-        name = AttributeId(entry.id).name.lower()
-    except ValueError:
-        name = f"attribute_{entry.id}"
     return (
-        name,
+        _name(entry.id),
         entry.readable,
         entry.settable,
         entry.becomes_edge,
