@@ -292,6 +292,7 @@ def test_a_full_disk_costs_the_program_nothing(setting: Setting) -> None:
     ended = setting.run(setting.command(program), preexec_fn=no_space)
     assert (ended.returncode, ended.stdout) == (0, "out\n")
     assert "the dump could not be written" in ended.stderr
+    assert "nothing was recorded" in ended.stderr
     assert list(setting.dumps.iterdir()) == []
 
 
