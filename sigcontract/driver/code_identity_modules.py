@@ -6,7 +6,6 @@ code is known where every candidate that holds a kernel of that name has the sam
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from ctypes import byref, c_void_p
 from typing import Protocol
 
@@ -78,7 +77,7 @@ class CudaCode:
 
 
 class ModuleLedger:
-    """The modules that were loaded while this was told of them.
+    """The modules that were loaded while this was told of them. Safe to tell and to ask from every thread.
 
     Parameters
     ----------
@@ -121,8 +120,9 @@ class ModuleLedger:
 
     def context_ending(self, context: int) -> None:
         """Take note of a context's end, and of the modules in it."""
-        for module_id in [number for number, module in self._modules.items() if module.context == context]:
-            self.unloading(module_id)
+        for module_id, module in tuple(self._modules.items()):
+            if module.context == context:
+                self.unloading(module_id)
 
     def module_loaded(self, handle: int, image: int, module_ids: Iterable[int]) -> None:
         """Take note of a CUmodule, the address of what it was made from, and what was loaded inside of that call."""
@@ -133,6 +133,7 @@ class ModuleLedger:
         if len(loaded) == 1:
             loaded[0].handle = handle
             self._by_handle[handle] = loaded[0]
+            self._bound_memory()
 
     def module_unloaded(self, handle: int) -> None:
         """Take note of cuModuleUnload."""
@@ -181,13 +182,15 @@ class ModuleLedger:
             return image.sha256(name)
         if not self.sees_loads or not (self._complete or library in self._libraries):
             return None
-        candidates = [module for module in self._modules.values() if not module.handle and module.may_hold(name)]
-        codes = {module.sha256(name) for module in candidates} - {None}
+        # A copy: while this reads, other threads load modules.
+        candidates = (module for module in tuple(self._modules.values()) if not module.handle)
+        codes = {module.sha256(name) for module in candidates if module.holds(name)}
         return codes.pop() if len(codes) == 1 else None
 
     def _known(self) -> set["_Module"]:
-        libraries = (module for module in self._libraries.values() if module is not None)
-        return {*self._modules.values(), *self._by_handle.values(), *libraries}
+        # Made by C code alone, so that no other thread comes in between.
+        known: set[_Module | None] = {*self._modules.values(), *self._by_handle.values(), *self._libraries.values()}
+        return {module for module in known if module is not None}
 
     def _bound_memory(self) -> None:
         kept = self.kept_bytes
@@ -206,32 +209,41 @@ class _Module:
     def __init__(self, image: bytes, context: int = 0) -> None:
         self._image: bytes | None = image
         self._names: frozenset[str] | None = None
-        self._hashes: dict[str, str] = {}
+        #: By kernel; None: it is there, and its code cannot be read.
+        self._hashes: dict[str, str | None] = {}
         self.context = context
         #: Its CUmodule, where that is known: functions of other modules are not looked for here then.
         self.handle = 0
 
     @property
     def kept_bytes(self) -> int:
-        return len(self._image) if self._image is not None else 0
+        image = self._image
+        return len(image) if image is not None else 0
 
-    def may_hold(self, kernel: str) -> bool:
-        if self._image is None:
-            return kernel in self._hashes
-        if self._names is None:
-            self._names = kernel_names(self._image)
-        return kernel in self._names
+    def holds(self, kernel: str) -> bool:
+        """Whether the kernel is in it; also where it seems so and cannot be read."""
+        image = self._image
+        if image is not None:
+            if self._names is None:
+                self._names = kernel_names(image)
+            if kernel not in self._names:
+                return False
+            self.settle()
+        return kernel in self._hashes
 
     def sha256(self, kernel: str) -> str | None:
         self.settle()
         return self._hashes.get(kernel)
 
     def settle(self) -> None:
-        """Hash every kernel and let the image go. One that cannot be read has no hashes: its code stays unknown."""
-        if self._image is not None:
-            image, self._image, self._names = self._image, None, None
-            with suppress(ObserveError):
-                self._hashes = kernel_hashes(image)
+        """Hash every kernel and let the image go: last, so that no thread finds neither."""
+        image = self._image
+        if image is not None:
+            try:
+                self._hashes = {**kernel_hashes(image)}
+            except ObserveError:
+                self._hashes = dict.fromkeys(kernel_names(image))
+            self._image = None
 
 
 def _image_at(address: int) -> bytes | None:

@@ -5,11 +5,11 @@ import ctypes
 import pytest
 
 from sigcontract.driver import code_identity_modules
-from sigcontract.driver.code_identity import kernel_hashes
+from sigcontract.driver.code_identity import kernel_hashes, kernel_names
 from sigcontract.driver.code_identity_modules import ModuleLedger
 from sigcontract.driver.observe import Observations
 from sigcontract.driver.observe_cupti import Domain, Resource
-from sigcontract.errors import DriverCallError
+from sigcontract.errors import DriverCallError, ObserveError
 from tests.driver.fake_cupti import CONTEXT, FakeCupti, FakeProgram
 from tests.driver.test_code_identity import cubin
 
@@ -198,6 +198,47 @@ def test_images_that_nobody_asks_about_are_bounded(code: Code, monkeypatch: pyte
     program.load_lazily(MORE)
     assert ledger.kept_bytes <= len(MORE)
     assert seen.code_sha256(FUNC, 0) == ONE_PUT
+
+
+def test_images_that_a_program_passes_are_bounded_too(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code_identity_modules, "IMAGES_KEPT_BYTES", len(ONE) + len(TWO))
+    ledger = ModuleLedger(complete=True, sees_loads=False, driver=lambda: code)
+    cupti = FakeCupti()
+    seen = Observations(cupti, lambda _: ledger)
+    program = FakeProgram(cupti)
+    for image in (ONE, TWO, MORE):
+        code.module = program.load_module(image)
+    assert ledger.kept_bytes <= len(ONE) + len(TWO)
+    assert seen.code_sha256(FUNC, 0) == ONE_PUT
+
+
+def test_a_candidate_whose_code_cannot_be_read_leaves_it_unknown(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+    def readable(image: bytes) -> dict[str, str]:
+        if image == TWO:
+            raise ObserveError("it cannot be read")
+        return kernel_hashes(image)
+
+    monkeypatch.setattr(code_identity_modules, "kernel_hashes", readable)
+    seen, program = observed(code, started=False)
+    program.load_lazily(ONE)
+    module_id = program.load_lazily(TWO)
+    assert [seen.code_sha256(FUNC, 0) for _ in range(2)] == [None, None]
+    program.cupti.module(Resource.MODULE_UNLOAD_STARTING, module_id, TWO)
+    assert seen.code_sha256(FUNC, 0) == ONE_PUT
+
+
+def test_modules_may_be_loaded_while_functions_are_asked_about(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, program = observed(code, started=False)
+    for _ in range(3):
+        program.load_lazily(ONE)
+
+    def loading(image: bytes) -> frozenset[str]:
+        program.load_lazily(MORE)  # as another thread may, in between
+        return kernel_names(image)
+
+    monkeypatch.setattr(code_identity_modules, "kernel_names", loading)
+    assert seen.code_sha256(FUNC, 0) == ONE_PUT
+    assert list(seen.problems) == []
 
 
 def test_what_is_no_cubin_is_a_module_without_kernels(code: Code) -> None:
