@@ -4,6 +4,7 @@ import gzip
 import importlib
 import os
 import secrets
+import stat
 import zlib
 from contextlib import suppress
 from os import PathLike
@@ -62,6 +63,8 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
 def write_bytes(path: FilePath, data: bytes) -> None:
     """Write a file, compressed where its name ends in ``.gz`` or ``.zst``: whole, or not at all.
 
+    A pipe or a device is written to as it is; there nothing can be taken back.
+
     Raises
     ------
     FileError
@@ -75,10 +78,22 @@ def write_bytes(path: FilePath, data: bytes) -> None:
     elif suffix == ".zst":
         data = _zstd_compressed(data)
     try:
-        target = Path(os.path.realpath(path))
-        _replace(target, data)
+        if _is_stream(path):
+            with Path(path).open("wb") as stream:
+                stream.write(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
     except (OSError, ValueError) as error:
         raise _file_error("write", path, error) from error
+
+
+def _is_stream(path: FilePath) -> bool:
+    """Say whether it is a pipe or a device: a file in its place would be no replacement."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return False  # it is not there yet, or writing says what is wrong with it
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def _replace(target: Path, data: bytes) -> None:

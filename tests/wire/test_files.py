@@ -226,3 +226,26 @@ def test_a_directory_that_cannot_be_synced_does_not_matter(tmp_path: Path, monke
     monkeypatch.setattr(os, "open", refused)
     write_bytes(tmp_path / "x.json", b"data")
     assert read_bytes(tmp_path / "x.json", MIB) == b"data"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "x.json"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_bytes(pipe, b"{}")
+        assert os.read(reader, 100) == b"{}"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert [file.name for file in tmp_path.iterdir()] == ["x.json"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="/dev/full is a device of Linux")
+def test_a_device_that_refuses_is_an_error_and_stays_a_device(tmp_path: Path) -> None:
+    link = tmp_path / "x.json"
+    link.symlink_to("/dev/full")
+    with pytest.raises(FileError, match=r"cannot write .*/x\.json: No space left on device"):
+        write_bytes(link, b"{}")
+    assert Path("/dev/full").is_char_device()
