@@ -12,19 +12,20 @@ from sigcontract.wire.faults import translated
 
 __all__ = ["refuse_duplicate_keys"]
 
-_SPACED_COLONS = (b" :", b"\t:", b"\r:", b"\n:")
+#: Ways to write ``":`` in which counting does not see it.
+_UNSEEN = (b" :", b"\t:", b"\r:", b"\n:", b"\\u0022", b"\\u003a", b"\\u003A")
 
 
 def refuse_duplicate_keys(data: bytes, again: bytes, *, text: bool) -> None:
     """Raise DecodeError if an object of ``data`` has a key twice, where ``again`` is what was decoded, encoded again.
 
     Every field is required, so a document has at least the keys of ``again``. Equal bytes (line feeds aside, which no
-    JSON string holds as such), or in JSON as many ``":`` with no space before the colon, leave none to spare; such a
-    string in a value only adds to the count. Only where that does not settle it are the tokens walked.
+    JSON string holds as such), or in JSON as many ``":``, all of them to be seen, leave none to spare: in a string
+    both have it alike. Only where that does not settle it are the tokens walked.
     """
     if data == again or (text and data.replace(b"\n", b"") == again):
         return
-    if text and data.count(b'":') == again.count(b'":') and not any(colon in data for colon in _SPACED_COLONS):
+    if text and data.count(b'":') == again.count(b'":') and not any(spelling in data for spelling in _UNSEEN):
         return
     try:
         if text:

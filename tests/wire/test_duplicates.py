@@ -88,6 +88,14 @@ def test_a_key_twice_is_told_with_its_path(data: bytes, path: str) -> None:
     assert caught.value.code == "duplicate_key"
 
 
+@pytest.mark.parametrize("spelled", [b"x\\u0022:", b'x\\"\\u003a', b'x\\"\\u003A'])
+def test_a_string_cannot_hide_a_key_twice_by_how_it_is_spelled(spelled: bytes) -> None:
+    """Encoded again, the string has what a key ends with once more than it had, and the key twice once less."""
+    again = msgspec.json.encode({"a": 1, "b": 'x":'})
+    assert twice(b'{"a":1,"b":"' + spelled + b'"}', again=again, text=True) is None
+    assert twice(b'{"a":0,"a":1,"b":"' + spelled + b'"}', again=again, text=True) == "$.a"
+
+
 @LAWS
 @given(st.dictionaries(st.text(max_size=3), json_values(), min_size=1), st.data())
 def test_one_key_more_is_found_however_the_text_is_laid_out(value: dict[str, Any], data: st.DataObject) -> None:
