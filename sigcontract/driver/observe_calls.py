@@ -7,7 +7,7 @@ is missing does no harm: what it makes is not known, which is the truth.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
+from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES, ConditionalNodeParams, GraphNodeParams
 from sigcontract.driver.observe_launches import SCHEDULING_OFF, LaunchLedger
 from sigcontract.driver.observe_structs import ApiCall, GraphEvent, pointer, read_bytes, uint
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode
@@ -77,11 +77,10 @@ COPYING = ("cuGraphClone", "cuGraphAddChildGraphNode", "cuGraphAddNode", "cuGrap
 
 #: Place of nodeParams among the arguments.
 _ADD_NODE_PARAMS = {"cuGraphAddNode": 4, "cuGraphAddNode_v2": 5}
-# CUgraphNodeParams: the type, padding, and from byte 16 on the struct of that type.
-_NODE_PARAMS = 16
-_CHILD_OWNERSHIP = _NODE_PARAMS + 8
-_CONDITIONAL_SIZE = _NODE_PARAMS + 12
-_CONDITIONAL_GRAPHS = _NODE_PARAMS + 16
+_NODE_PARAMS = GraphNodeParams.params.offset
+_CHILD_OWNERSHIP = _NODE_PARAMS + 8  # CUDA_CHILD_GRAPH_NODE_PARAMS.ownership, behind the graph
+_CONDITIONAL_SIZE = _NODE_PARAMS + ConditionalNodeParams.size.offset
+_CONDITIONAL_GRAPHS = _NODE_PARAMS + ConditionalNodeParams.phGraph_out.offset
 _OWNERSHIP_MOVE = 1
 
 

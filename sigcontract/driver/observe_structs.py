@@ -5,10 +5,12 @@ compiled `Struct`s cost some 60 ns a field, a ctypes structure several times tha
 cupti_callbacks.h and generated_cuda_meta.h (CUPTI 12.0 to 13.0, 64-bit).
 """
 
-from ctypes import c_ubyte
+from ctypes import c_ubyte, sizeof
 from functools import partial
 from struct import Struct
 from typing import NamedTuple
+
+from sigcontract.driver.layouts import LaunchAttribute, LaunchConfig
 
 __all__ = [
     "CONFIG_STREAM",
@@ -21,9 +23,7 @@ __all__ = [
     "ApiCall",
     "GraphEvent",
     "ModuleEvent",
-    "api_site",
     "context_of",
-    "entered_params",
     "graph_data_at",
     "graph_event",
     "launch_config_at",
@@ -38,24 +38,22 @@ __all__ = [
 
 #: CUPTI_API_ENTER; CUPTI_API_EXIT is 1.
 ENTER = 0
-#: sizeof(CUlaunchAttribute): the id, four bytes of padding, and the 64 bytes of its value.
-LAUNCH_ATTRIBUTE_BYTES = 72
+LAUNCH_ATTRIBUTE_BYTES = sizeof(LaunchAttribute)
 #: No launch carries more: cuda.h has 18 ids. A larger count means that the memory is not what we take it for.
 MAX_LAUNCH_ATTRIBUTES = 64
 
-#: The address space of a user's process (47 bits on x86-64 and on AArch64 with its usual settings), as bytes.
-_MEMORY = memoryview((c_ubyte * 2**47).from_address(0)).cast("B")
+#: The address space of a user's process, as bytes: 47 bits on x86-64, 48 on AArch64, up to 56 where a program asks.
+_MEMORY = memoryview((c_ubyte * 2**56).from_address(0)).cast("B")
 
 _UINT = Struct("<I")
 _POINTER = Struct("<Q")
-_GRAPH_DATA = Struct("<QQQQI")  # graph, originalGraph, node, originalNode, nodeType
+_GRAPH_DATA = Struct("<Q8xQQI")  # graph, node, originalNode, nodeType
 _MODULE_DATA = Struct("<I4xQQ")  # moduleId, cubinSize, pCubin
 
 DATA_PARAMS = 16  # CUpti_CallbackData.functionParams
 _DATA_RETURN = 24  # CUpti_CallbackData.functionReturnValue
-_DATA_CONTEXT = 40  # CUpti_CallbackData.context
 RESOURCE_DESCRIPTOR = 16  # CUpti_ResourceData.resourceDescriptor
-CONFIG_STREAM = 32  # CUlaunchConfig.hStream
+CONFIG_STREAM = LaunchConfig.hStream.offset
 PLAIN_LAUNCH_STREAM = 40  # hStream of cuLaunchKernel and cuLaunchCooperativeKernel: after f and seven unsigned
 
 
@@ -66,8 +64,6 @@ class ApiCall(NamedTuple):
     params: int
     #: The CUresult that it returned.
     result: int
-    #: CUcontext current to the thread, 0 = none.
-    context: int
 
     def argument(self, index: int) -> int:
         """Return the argument at that place, for calls whose arguments so far are 64 bits wide."""
@@ -78,7 +74,6 @@ class GraphEvent(NamedTuple):
     """CUpti_GraphData, as far as it is used."""
 
     graph: int
-    original_graph: int
     node: int
     original_node: int
     node_type: int
@@ -96,7 +91,7 @@ class ModuleEvent(NamedTuple):
 #: Fields at an address, as tuples: for the callbacks that attend every captured launch.
 uints_at = partial(_UINT.unpack_from, _MEMORY)
 pointers_at = partial(_POINTER.unpack_from, _MEMORY)
-#: graph, originalGraph, node, originalNode, nodeType of a CUpti_GraphData
+#: graph, node, originalNode, nodeType of a CUpti_GraphData
 graph_data_at = partial(_GRAPH_DATA.unpack_from, _MEMORY)
 #: hStream, attrs, numAttrs at `CONFIG_STREAM` of a CUlaunchConfig
 launch_config_at = partial(Struct("<QQI").unpack_from, _MEMORY)
@@ -117,23 +112,9 @@ def read_bytes(address: int, size_bytes: int) -> bytes:
     return bytes(_MEMORY[address : address + size_bytes])
 
 
-def api_site(data: int) -> int:
-    """Read CUpti_CallbackData.callbackSite, which is its first field."""
-    return int(_UINT.unpack_from(_MEMORY, data)[0])
-
-
 def returned_call(data: int) -> ApiCall:
     """Read CUpti_CallbackData at CUPTI_API_EXIT."""
-    return ApiCall(
-        params=pointer(data + DATA_PARAMS),
-        result=uint(pointer(data + _DATA_RETURN)),
-        context=pointer(data + _DATA_CONTEXT),
-    )
-
-
-def entered_params(data: int) -> int:
-    """Read CUpti_CallbackData.functionParams at CUPTI_API_ENTER."""
-    return pointer(data + DATA_PARAMS)
+    return ApiCall(params=pointer(data + DATA_PARAMS), result=uint(pointer(data + _DATA_RETURN)))
 
 
 def graph_event(data: int) -> GraphEvent:

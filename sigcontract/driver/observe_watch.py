@@ -26,9 +26,7 @@ from sigcontract.driver.observe_structs import (
     PLAIN_LAUNCH_STREAM,
     RESOURCE_DESCRIPTOR,
     ApiCall,
-    api_site,
     context_of,
-    entered_params,
     graph_data_at,
     graph_event,
     launch_config_at,
@@ -156,9 +154,11 @@ class Observations:
             self._closed = True
             self._cupti.unsubscribe()
             atexit.unregister(self.close)
-            # CUPTI's callback, and with it this object, is kept as long as the process.
+            # CUPTI's callback, and with it this object, is kept as long as the process; what it holds is not.
             self._launches.clear()
             self._modules = None
+            self._on_entry.clear()
+            self._on_return.clear()
             self.on_instantiated.clear()
 
     def _require_open(self) -> None:
@@ -232,7 +232,7 @@ class Observations:
                     if made is not None:
                         launched(made, pointers_at(data + DATA_PARAMS)[0], forms[callback_id])
                 elif domain == _RESOURCE and callback_id == _NODE_CREATED:
-                    graph, _, node, _, node_type = graph_data_at(pointers_at(data + RESOURCE_DESCRIPTOR)[0])
+                    graph, node, _, node_type = graph_data_at(pointers_at(data + RESOURCE_DESCRIPTOR)[0])
                     if node_type == _KERNEL:
                         thread = get_ident()
                         if thread in launching:
@@ -249,7 +249,7 @@ class Observations:
     def _rare(self, domain: int, callback_id: int, data: int) -> None:
         if domain == _RESOURCE:
             self._resource(callback_id, data)
-        elif api_site(data) == ENTER:
+        elif uint(data) == ENTER:
             self._entered(callback_id, data)
         else:
             self._returned(callback_id, data)
@@ -257,9 +257,10 @@ class Observations:
     def _entered(self, callback_id: int, data: int) -> None:
         frame = self._frames[get_ident()] = Frame(callback_id)
         handler = self._on_entry.get(callback_id)
+        params = pointer(data + DATA_PARAMS)
         if handler is not None:
-            handler(entered_params(data))
-        elif callback_id in self._copies and calls.adds_graph(self._copies[callback_id], entered_params(data)):
+            handler(params)
+        elif callback_id in self._copies and calls.adds_graph(self._copies[callback_id], params):
             frame.copies = True
             self._switch(copying=1)
 
@@ -275,8 +276,8 @@ class Observations:
                 self._launches.graph_destroyed(graph)
         if callback_id in self._ends_capture:
             self._capture_ended(call)
-        elif call.result == 0 and callback_id in self._on_return:
-            self._on_return[callback_id](call, frame)
+        elif call.result == 0 and (handler := self._on_return.get(callback_id)) is not None:
+            handler(call, frame)
 
     def _resource(self, callback_id: int, data: int) -> None:
         frame = self._frames.get(get_ident())

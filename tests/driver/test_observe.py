@@ -2,10 +2,13 @@
 
 import ctypes
 import threading
+import weakref
 from struct import pack
 
 import pytest
 
+from sigcontract.driver import observe_structs
+from sigcontract.driver.code_identity_modules import ModuleLedger
 from sigcontract.driver.observe import Observations, observable_attributes
 from sigcontract.driver.observe_cupti import Domain, Resource
 from sigcontract.driver.profile import shipped_profile
@@ -330,6 +333,25 @@ def test_observing_that_has_ended_answers_nothing(cupti: FakeCupti, seen: Observ
     assert ended.value.code == "observe_ended"
     with pytest.raises(ObserveError):
         seen.code_sha256(1, 0)
+
+
+def test_observing_that_has_ended_keeps_no_code_alive(cupti: FakeCupti) -> None:
+    made: list[weakref.ref[ModuleLedger]] = []
+
+    def modules(complete: bool) -> ModuleLedger:
+        ledger = ModuleLedger(complete=complete, sees_loads=True)
+        made.append(weakref.ref(ledger))
+        return ledger
+
+    seen = Observations(cupti, modules)
+    (ledger,) = made
+    assert ledger() is not None
+    seen.close()
+    assert ledger() is None
+
+
+def test_every_address_that_a_process_may_have_can_be_read() -> None:
+    assert len(observe_structs._MEMORY) >= 2**52, "AArch64 puts libraries right under 2**48, or 2**52 if asked"
 
 
 def test_a_subscription_that_another_tool_holds_is_an_error() -> None:
