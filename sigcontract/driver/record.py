@@ -227,8 +227,10 @@ class Recorder:
         return self._observations is not None
 
     def add(self, graph: int) -> None:
-        """Record a CUgraph as it is now."""
+        """Record a CUgraph as it is now. After the end nothing is: functions of the program stay wrapped, and call."""
         with self._lock:
+            if self.ended:
+                return
             order = self._seen
             self._seen += 1
             try:
