@@ -8,20 +8,12 @@ from sigcontract.model.attributes import LaunchAttribute
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import KernelNodeSignature
 
-__all__ = ["counted", "counts_text", "kernels_of", "summary_lines", "unknown", "usual_attributes"]
+__all__ = ["counted", "kernels_of", "summary_lines", "unknown", "usual_attributes"]
 
 
 def counted(number: int, noun: str) -> str:
     """Return ``1 node``, ``2 nodes``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def counts_text(graph: GraphSignature) -> str:
-    """Return how many nodes of which kinds and how many edges a graph has, those inside of nodes not counted."""
-    edges = sum(map(len, graph.dependencies))
-    kinds = Counter(str(node.__struct_config__.tag) for node in graph.nodes)
-    listed = f" ({', '.join(f'{count} {kind}' for kind, count in kinds.most_common())})" if kinds else ""
-    return f"{counted(len(graph.nodes), 'node')}{listed}, {counted(edges, 'edge')}"
 
 
 def kernels_of(graphs: Iterable[GraphSignature]) -> list[KernelNodeSignature]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from sigcontract.cli.graph_summary import counted, counts_text, kernels_of, summary_lines, unknown, usual_attributes
+from sigcontract.cli.graph_summary import counted, kernels_of, summary_lines, unknown, usual_attributes
 from sigcontract.cli.node_rows import FunctionNumbers, NodeRow, rows
 from sigcontract.cli.node_table import table_lines
 from sigcontract.cli.output import write_json
@@ -102,7 +102,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
     for view in views:
         label, kernels = safe(view.entry.label), kernels_of([view.entry.graph])
         yield ""
-        yield f"{bold}{label}{plain}: {counts_text(view.entry.graph)}, {_digest_start(view.digest)}"
+        yield f"{bold}{label}{plain}: {view.entry.graph.summary}, {_digest_start(view.digest)}"
         twin = first.setdefault(view.digest, label)
         if twin != label and not args.nodes:
             yield f"  as {twin}, handles and addresses aside"

@@ -173,6 +173,11 @@ class LaunchAttribute(Record, frozen=True, kw_only=True):
             msg = f"the value of {self.name} is of type {expected.__name__}, not {type(self.value).__name__}"
             raise InvariantError(msg, path="$.value")
 
+    def __repr__(self) -> str:
+        known = f"={self.value!r}" if self.state == "value" else f" {self.state}"
+        seen = "" if self.origin == "node" else f", {self.origin}"
+        return f"LaunchAttribute({self.name}{known}{seen})"
+
     @property
     def name(self) -> str:
         """The id's CUDA name in lower case, or ``attribute_15`` for an id without one."""

@@ -1,5 +1,6 @@
 """A graph: nodes in the driver's order, each with its dependencies in the driver's order."""
 
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, ClassVar
@@ -119,6 +120,17 @@ class GraphSignature(Record, frozen=True, kw_only=True):
         if backward:
             _check_edges(self.dependencies)
 
+    def __repr__(self) -> str:
+        # Thousands of nodes written out would bury whatever message they stand in.
+        return f"GraphSignature({self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """How many nodes of which kinds and how many edges, children's not counted: ``2 nodes (2 kernel), 1 edge``."""
+        kinds = Counter(str(node.__struct_config__.tag) for node in self.nodes)
+        listed = f" ({', '.join(f'{count} {kind}' for kind, count in kinds.most_common())})" if kinds else ""
+        return f"{_counted(len(self.nodes), 'node')}{listed}, {_counted(sum(map(len, self.dependencies)), 'edge')}"
+
     @property
     def kernel_nodes(self) -> tuple[KernelNodeSignature, ...]:
         """The kernel nodes of this graph, children's not included, in the driver's order."""
@@ -141,6 +153,10 @@ class GraphSignature(Record, frozen=True, kw_only=True):
                 for branch, body in enumerate(node.bodies or ()):
                     if body is not None:
                         yield from ((f"{path}.bodies[{branch}].{inner}", child) for inner, child in body.walk())
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _check_edges(dependencies: tuple[tuple[Dependency, ...], ...]) -> None:

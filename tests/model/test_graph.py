@@ -75,6 +75,12 @@ def test_equal_graphs_have_equal_hashes(graph: GraphSignature) -> None:
     assert hash(copy) == hash(graph)
 
 
+def test_a_graph_is_shown_by_what_it_counts_and_not_node_by_node() -> None:
+    graph = GraphSignature(nodes=(EmptyNode(), OpaqueNode(type=99), EmptyNode()), dependencies=((), edges(0), ()))
+    assert repr(graph) == "GraphSignature(3 nodes (2 empty, 1 opaque), 1 edge)"
+    assert repr(ChildGraphNode(graph=empty())) == "ChildGraphNode(graph=GraphSignature(0 nodes, 0 edges))"
+
+
 def test_a_walk_goes_through_children_and_readable_bodies() -> None:
     leaf = GraphSignature(nodes=(OpaqueNode(type=14),), dependencies=((),))
     conditional = ConditionalNode(kind=0, handle=None, bodies=(None, leaf))

@@ -121,5 +121,9 @@ def test_a_record_is_equal_by_its_fields_and_reads_well() -> None:
     assert MemSyncDomainMap(default=0, remote=1) != MemSyncDomainMap(default=1, remote=1)
     assert repr(Dim3(x=1, y=2, z=3)) == "Dim3(x=1, y=2, z=3)"
     assert str(Dim3(x=1, y=2, z=3)) == "1x2x3"
+    assert repr(value(4, ClusterDim(x=2, y=1, z=1))) == "LaunchAttribute(cluster_dimension=ClusterDim(x=2, y=1, z=1))"
+    assert repr(unknown(11)) == "LaunchAttribute(preferred_cluster_dimension unreadable)"
+    assert repr(msgspec.structs.replace(value(8, 3), origin="launch")) == "LaunchAttribute(priority=3, launch)"
+    assert repr(unknown(15, "unsupported")) == "LaunchAttribute(attribute_15 unsupported)"
     with pytest.raises(AttributeError):
         kernel().name = "other"  # type: ignore[misc]  # records do not change
