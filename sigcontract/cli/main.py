@@ -100,6 +100,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def console() -> None:
     """Run the process's command line and exit: the entry point of the installed command."""
+    # A stream that the caller closed is None. What nobody wants to read goes nowhere; the exit status stands. As on
+    # opening any file, a program that `record` runs does not inherit it.
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the process ends
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the process ends
     # A name that the terminal's encoding lacks is shown escaped rather than ending the report half-way.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -2,18 +2,40 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from sigcontract.errors import FileError
 
-__all__ = ["refuse_to_overwrite", "write_json"]
+__all__ = ["as_json", "refuse_to_overwrite", "write_json"]
 
 
 def write_json(value: object) -> None:
     """Write a value of records and plain Python values to standard output, for programs and for people."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    sys.stdout.write(msgspec.json.format(as_json(value), indent=2).decode())
     sys.stdout.write("\n")
+
+
+def as_json(value: object) -> bytes:
+    r"""Return a value of records and plain Python values as JSON.
+
+    File names need not be UTF-8, and JSON cannot say a byte that is not: those are escaped, as ``\udcff``.
+    """
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_escaped(msgspec.to_builtins(value)))
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_escaped(key): _escaped(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(part) for part in value]
+    return value
 
 
 def refuse_to_overwrite(path: str, *, force: bool) -> None:

@@ -12,10 +12,9 @@ from sigcontract.cli.terminal import progress
 from sigcontract.errors import RecordError, SigcontractError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.report.names import safe
-from sigcontract.wire.codec import decode
+from sigcontract.wire.codec import decode, document_bytes
 from sigcontract.wire.decoding import sniffed
 from sigcontract.wire.faultlist import faults
-from sigcontract.wire.files import read_bytes
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
 
 __all__ = ["register", "run"]
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(file: str) -> _Checked:
     try:
-        data = read_bytes(file, MAX_DOCUMENT_BYTES)
+        data = document_bytes(file, MAX_DOCUMENT_BYTES)
         found = faults(data)
         if found:
             return _Checked(file, found)

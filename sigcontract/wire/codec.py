@@ -25,6 +25,7 @@ __all__ = [
     "GraphHeader",
     "Header",
     "decode",
+    "document_bytes",
     "encode",
     "faults",
     "load",
@@ -180,7 +181,7 @@ def load(
         As `decode`; a note names the file.
     """
     try:
-        return _decoded(_document_bytes(path, max_bytes), max_bytes, expect, verify=verify)
+        return _decoded(document_bytes(path, max_bytes), max_bytes, expect, verify=verify)
     except RecordError as error:
         error.add_note(f"in {path}")
         raise
@@ -218,7 +219,7 @@ def read_header(path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: 
         As `load`, for what was looked at.
     """
     try:
-        data = _document_bytes(path, max_bytes)
+        data = document_bytes(path, max_bytes)
         text, form = sniffed(data, max_bytes)
         if form.record is SignatureDump and form.version > 1 and not verify:
             return _header_alone(data, text=text)
@@ -255,7 +256,14 @@ def _format_of_name(path: FilePath) -> Format | None:
     return "json" if last == ".json" else "msgpack" if last == ".msgpack" else None
 
 
-def _document_bytes(path: FilePath, max_bytes: int) -> bytes:
+def document_bytes(path: FilePath, max_bytes: int) -> bytes:
+    """Return the document in a file, decompressed, of the format that its name says.
+
+    Raises
+    ------
+    SigcontractError
+        As `load`, for what was looked at.
+    """
     data = read_bytes(path, max_bytes)
     named = _format_of_name(path)
     if named is not None and data and is_json(data) != (named == "json"):

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 from sigcontract import errors
 from sigcontract.cli.main import VERBS, main
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from tests.architecture.source import ROOT
 
 FULL = Path("/dev/full")
 COMMAND = [sys.executable, "-m", "sigcontract.cli"]
@@ -195,3 +197,16 @@ def test_the_version_imports_no_verb_and_no_library() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code, *VERBS], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines()[1:] == ["0 []"]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_leave_the_exit_status_to_the_answer(closed: str, tmp_path: Path) -> None:
+    def status(*arguments: object) -> int:
+        command = shlex.join([*COMMAND, *map(str, arguments)])
+        return subprocess.run(["/bin/sh", "-c", f"{command} {closed}"], capture_output=True, check=False).returncode
+
+    examples = ROOT / "examples"
+    assert status("validate", examples / "nodes.dump.json") == Exit.OK
+    assert status("validate", tmp_path / "none.json") == Exit.ERROR
+    assert status("diff", examples / "nodes.dump.json", examples / "clusters.dump.json") == Exit.GATE
+    assert status("--help") == Exit.OK

@@ -1,6 +1,8 @@
 """``sigcontract validate``."""
 
 import json
+import os
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -97,3 +99,28 @@ def test_the_json_form_has_code_path_and_message_of_each_fault(
 def test_a_file_name_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(tmp_path / "a\x1b[2J.json")]) == 2
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
+def test_a_file_name_that_is_not_utf8_is_escaped_in_the_json_form(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there, missing = (os.fsdecode(os.fsencode(tmp_path) + name) for name in (b"/\xff.json", b"/\xfe.json"))
+    Path(there).write_bytes(good.read_bytes())
+    assert main(["validate", there, missing, "--format", "json"]) == 2
+    first, second = json.loads(capsys.readouterr().out)["files"]
+    assert (first["file"], first["valid"]) == (f"{tmp_path}/\\udcff.json", True)
+    message = f"cannot read {tmp_path}/\\udcfe.json: No such file or directory"
+    assert second["faults"] == [{"code": "file", "path": None, "message": message}]
+
+
+def test_a_name_that_says_another_format_is_a_fault_as_it_is_for_every_reader(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.msgpack"
+    path.write_bytes(good.read_bytes())
+    assert main(["validate", str(path)]) == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"{path}: 1 fault",
+        "  error[magic]: the name says msgpack, the bytes do not; rename the file (at $)",
+    ]
