@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
-from sigcontract.errors import DecodeError
+from sigcontract.errors import DecodeError, UsageError
 from sigcontract.report.names import safe
 from sigcontract.wire.documents import FORMS
 from sigcontract.wire.schema import check_files, schema_text, write_files
@@ -35,6 +35,8 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """List, print, write or check."""
     if args.document is not None:
+        if args.check is not None or args.write is not None:
+            raise UsageError("--check and --write take every document; leave DOCUMENT out, or the option")
         sys.stdout.write(schema_text(args.document, args.version))
         return Exit.OK
     if args.write is not None:

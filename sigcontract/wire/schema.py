@@ -13,8 +13,10 @@ from typing import Any
 
 from msgspec import inspect as types
 
-from sigcontract.errors import SigcontractError, UsageError
+from sigcontract.errors import FileError, SigcontractError, UsageError
 from sigcontract.wire.documents import FORMS, Form, form_named
+from sigcontract.wire.files import read_bytes, write_bytes
+from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
 
 __all__ = ["check_files", "schema", "schema_text", "write_files"]
 
@@ -130,22 +132,29 @@ def _sha256(text: str) -> str:
 
 
 def _index_of(directory: Path) -> dict[str, dict[str, Any]]:
-    try:
-        entries = json.loads((directory / _INDEX).read_text(encoding="utf-8"))["schemas"]
-    except FileNotFoundError:
+    if not (directory / _INDEX).exists():
         return {}
+    entries = json.loads(read_bytes(directory / _INDEX, MAX_DOCUMENT_BYTES))["schemas"]
     return {entry["file"]: entry for entry in entries}
 
 
 def check_files(directory: Path) -> list[str]:
-    """Return what is out of step between the records, the files of a directory, and the sums that freeze them."""
+    """Return what is out of step between the records, the files of a directory, and the sums that freeze them.
+
+    Raises
+    ------
+    FileError
+        There is no such directory, or a file in it cannot be read.
+    """
+    if not directory.is_dir():
+        raise FileError(f"{directory} is no folder; name the one that holds the schemas", file=str(directory))
     index = _index_of(directory)
     wrong = []
     for form in FORMS.values():
         name = file_name(form)
         text = schema_text(form.document, form.version)
         file = directory / name
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
+        if not file.exists() or read_bytes(file, MAX_DOCUMENT_BYTES) != text.encode():
             wrong.append(f"{name} is not what the records say; write the files again")
         if name not in index:
             wrong.append(f"{name} is not in {_INDEX}; write the files again")
@@ -172,6 +181,8 @@ def write_files(directory: Path, *, release: bool = False) -> None:
     ------
     UsageError
         A released schema would change.
+    FileError
+        The directory cannot be made, or a file in it cannot be written.
     """
     index = _index_of(directory)
     entries = []
@@ -192,10 +203,14 @@ def write_files(directory: Path, *, release: bool = False) -> None:
                 "sha256": _sha256(text),
             }
         )
-    directory.mkdir(parents=True, exist_ok=True)
+    texts[_INDEX] = json.dumps({"schemas": entries}, indent=2) + "\n"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"{directory} cannot be made: {error.strerror}; name another folder"
+        raise FileError(msg, file=str(directory)) from error
     for name, text in texts.items():
-        (directory / name).write_text(text, encoding="utf-8")
-    (directory / _INDEX).write_text(json.dumps({"schemas": entries}, indent=2) + "\n", encoding="utf-8")
+        write_bytes(directory / name, text.encode())
 
 
 if __name__ == "__main__":

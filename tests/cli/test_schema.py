@@ -72,3 +72,21 @@ def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
     (tmp_path / "index.json").write_text(index, encoding="utf-8")
     assert main(["schema", "--check", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith("sigcontract: error[malformed]: the index.json in ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--check", "{}/none"], "error[file]: {}/none is no folder; name the one that holds the schemas"),
+        (["--write", "/proc/none"], "error[file]: /proc/none cannot be made: No such file or directory; name another"),
+        (
+            ["sigcontract.dump", "--check", "{}"],
+            "error[usage]: --check and --write take every document; leave DOCUMENT out, or the option",
+        ),
+    ],
+)
+def test_a_folder_that_is_none_and_a_document_with_a_folder_are_errors(
+    arguments: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["schema", *(word.format(tmp_path) for word in arguments)]) == 2
+    assert complaint.format(tmp_path) in capsys.readouterr().err
