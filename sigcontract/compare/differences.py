@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sigcontract.model.function import FunctionFacts
     from sigcontract.model.profile import DriverProfile
 
-__all__ = ["NodeJudge", "contradiction", "effective_cluster", "function_identity"]
+__all__ = ["NodeJudge", "contradiction", "effective_cluster", "function_identity", "may_prefer_cluster"]
 
 #: same: proven in one load epoch. reused: one handle, two functions. unknown: no handle to prove anything by.
 Identity = Literal["same", "other", "reused", "unknown"]
@@ -45,7 +45,8 @@ class NodeJudge:
     def __init__(self, profile: "DriverProfile | None", flags: int) -> None:
         self._profile = profile
         self._cooperative_refused = profile is not None and profile.cooperative_function_update == "rejected"
-        self._cluster_follows = profile is not None and profile.cluster_fixed_at == "never"
+        #: Whether an update carries the cluster at any time.
+        self.cluster_follows = profile is not None and profile.cluster_fixed_at == "never"
         self.effects = Effects(profile, flags)
 
     # What the driver refuses.
@@ -63,7 +64,7 @@ class NodeJudge:
         answer = effects.refusal(effects.set_of(held.attributes), effects.set_of(candidate.attributes))
         if isinstance(answer, NodeRefusal):
             return answer
-        if self._cooperative_refused and self._is_cooperative(candidate):
+        if self._cooperative_refused and self.is_cooperative(candidate):
             identity = function_identity(held, candidate)
             if identity in ("other", "reused"):
                 texts = _functions(held, candidate, identity)
@@ -133,7 +134,7 @@ class NodeJudge:
         elif not before == after == launched:
             must = any(n.function is not None and n.function.cluster_size_must_be_set for n in (held, candidate, fixed))
             found.append(self._cluster(before, after, launched, one_function=one_function, must=must))
-        prefers = _may_prefer_cluster(held) or _may_prefer_cluster(candidate) or _may_prefer_cluster(fixed)
+        prefers = may_prefer_cluster(held) or may_prefer_cluster(candidate) or may_prefer_cluster(fixed)
         found.extend(self.effects.differences(old, new, first, prefers_cluster=prefers))
         return found
 
@@ -143,7 +144,7 @@ class NodeJudge:
         texts = _functions(held, candidate, since_held)
         if "unknown" in (since_held, since_fixed):
             yield by_rule("kernel.function-unknown", ".func", *texts)
-        elif self._is_cooperative(candidate):
+        elif self.is_cooperative(candidate):
             rule = RULES["kernel.cooperative-function"]
             effect = "unknown" if self._profile is None else self._profile.cooperative_function_update
             verdict = {"applied": Verdict.UPDATABLE, "stale": Verdict.STALE}.get(effect, rule.verdict)
@@ -154,7 +155,7 @@ class NodeJudge:
         elif since_held != "same":
             yield by_rule("kernel.handle-reused" if since_held == "reused" else "kernel.function", ".func", *texts)
 
-    def _is_cooperative(self, node: KernelNodeSignature) -> bool:
+    def is_cooperative(self, node: KernelNodeSignature) -> bool:
         """Say whether a node is cooperative, or may be."""
         entry = self.effects.set_of(node.attributes).entries.get(AttributeId.COOPERATIVE)
         return entry is None or entry.value != 0
@@ -164,7 +165,7 @@ class NodeJudge:
     ) -> Difference:
         rule = RULES["kernel.attribute-unknown"]
         texts = before or _cluster_state(held), after or _cluster_state(candidate)
-        if self._cluster_follows:
+        if self.cluster_follows:
             return Difference(rule.id, _CLUSTER, Verdict.UPDATABLE, "measured", *texts)
         return Difference(rule.id, _CLUSTER, rule.verdict, rule.evidence, *texts)
 
@@ -176,7 +177,7 @@ class NodeJudge:
         rule = RULES["kernel.cluster-dim"]
         measured = self._profile is not None and self._profile.cluster_fixed_at != "unknown"
         evidence = "measured" if measured else rule.evidence
-        if self._cluster_follows:
+        if self.cluster_follows:
             verdict = Verdict.UPDATABLE if before != after else Verdict.HARMLESS
             return Difference(rule.id, _CLUSTER, verdict, evidence, before, after)
         if launched != after and not _one_block_each(launched, after):
@@ -233,7 +234,7 @@ def _effective(node: KernelNodeSignature, attribute: str | None) -> str | None:
     return attribute if required is None or required == _NO_CLUSTER else str(required)
 
 
-def _may_prefer_cluster(node: KernelNodeSignature) -> bool:
+def may_prefer_cluster(node: KernelNodeSignature) -> bool:
     """Say whether a node's device may follow a preferred cluster, which takes compute capability 10.0.
 
     Machine code runs on devices of its own major compute capability alone, so the code that is loaded tells the

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sigcontract.compare.differences import NodeJudge, function_identity
+from sigcontract.compare.differences import NodeJudge, function_identity, may_prefer_cluster
 from sigcontract.compare.effects import ABSENT, Difference, by_rule
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import body_pairs, pair_graphs, subject_of
@@ -18,6 +18,7 @@ from sigcontract.compare.predict import Findings, Placed, differences_along, pla
 from sigcontract.compare.rules import RULES
 from sigcontract.compare.share_key import share_key
 from sigcontract.errors import UsageError
+from sigcontract.model.attributes import AttributeId
 from sigcontract.model.findings import Finding, Verdict
 from sigcontract.model.graph import Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
@@ -184,21 +185,26 @@ def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, parting: fro
         difference = placed[0]
         parts = difference.rule in parting or not difference.verdict.safe or judge.effects.is_hint(difference.rule)
         yield placed, parts
-    if pairing.refusal is None and parting is _PARTS_SHARE:
+    if pairing.refusal is None:
         for pair in pairing.walk(a, b):
-            for difference in _facts_unproven(pair.held, pair.candidate):
-                yield (difference, pair.candidate_path, subject_of(pair.candidate)), True
+            old, new = pair.held, pair.candidate
+            if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
+                free = parting is _PARTS_SHARE_FUNCTIONS and not judge.is_cooperative(new)
+                if old.function != new.function and _is_unproven(old, new, judge, free=free):
+                    difference = by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
+                    yield (difference, pair.candidate_path, new.name), True
 
 
-def _facts_unproven(old: NodeSignature, new: NodeSignature) -> Iterator[Difference]:
-    """Yield facts of one function that one side knows and the other does not.
+def _is_unproven(old: KernelNodeSignature, new: KernelNodeSignature, judge: NodeJudge, *, free: bool) -> bool:
+    """Say whether one side knows a fact that counts, and the other does not.
 
-    They contradict nothing, but a third graph may contradict one of the two and not the other.
+    The two contradict nothing, but a third graph may contradict one of them and not the other. Of functions that are
+    ``free`` to differ only the device counts, where it decides what a preferred cluster does.
     """
-    if old is new or not isinstance(old, KernelNodeSignature) or not isinstance(new, KernelNodeSignature):
-        return
-    if old.function != new.function and function_identity(old, new) == "same":
-        yield by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
+    if not free:
+        return function_identity(old, new) == "same"
+    decides = judge.effects.of(AttributeId.PREFERRED_CLUSTER_DIMENSION).kind not in ("none", "applied")
+    return decides and may_prefer_cluster(old) != may_prefer_cluster(new)
 
 
 def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[Placed]:

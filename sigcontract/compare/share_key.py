@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.compare.differences import NodeJudge, effective_cluster
+from sigcontract.compare.differences import NodeJudge, effective_cluster, may_prefer_cluster
 from sigcontract.compare.effects import AttributeSet
 from sigcontract.compare.other_nodes import ARRAY, OWNED, WAIT_FLUSH, WAITS
 from sigcontract.model.attributes import AttributeId
@@ -56,7 +56,7 @@ class _Walk:
         # By the number of the node and of the facts, which the graph keeps alive.
         self._content_of: dict[int, int] = {}
         self._facts_of: dict[int, int] = {}
-        self._kept_of: dict[AttributeSet, int] = {}
+        self._kept_of: dict[tuple[AttributeSet, bool], int] = {}
 
     def graph(self, graph: GraphSignature) -> list[Any]:
         """Return the nodes in the driver's order, each with its edges to places in that order."""
@@ -104,11 +104,12 @@ class _Walk:
                 return None
 
     def _kernel(self, node: KernelNodeSignature) -> Any:
-        attributes = self._judge.effects.set_of(node.attributes)
-        cooperative = attributes.entries.get(AttributeId.COOPERATIVE)
-        free = self._functions and cooperative is not None and cooperative.value == 0
+        judge = self._judge
+        attributes = judge.effects.set_of(node.attributes)
+        free = self._functions and not judge.is_cooperative(node)
         function = None if free else (node.name, node.kern, node.func, self._facts(node.function))
-        return node.context, effective_cluster(node, attributes), function, self._kept(attributes)
+        cluster = None if judge.cluster_follows else effective_cluster(node, attributes)
+        return node.context, cluster, function, self._kept(attributes, prefers_cluster=may_prefer_cluster(node))
 
     def _facts(self, facts: FunctionFacts | None) -> int:
         number = self._facts_of.get(id(facts))
@@ -116,16 +117,19 @@ class _Walk:
             number = self._facts_of[id(facts)] = self._number(facts)
         return number
 
-    def _kept(self, attributes: AttributeSet) -> int:
-        number = self._kept_of.get(attributes)
+    def _kept(self, attributes: AttributeSet, *, prefers_cluster: bool) -> int:
+        number = self._kept_of.get((attributes, prefers_cluster))
         if number is None:
             effects = self._judge.effects
+            apart = {AttributeId.CLUSTER_DIMENSION}
+            if not prefers_cluster:
+                apart.add(AttributeId.PREFERRED_CLUSTER_DIMENSION)
             kept = [
                 (entry.id, entry.state, entry.value)
                 for entry in attributes.attributes
-                if entry.id != AttributeId.CLUSTER_DIMENSION and effects.of(entry.id).kind not in ("none", "applied")
+                if entry.id not in apart and effects.of(entry.id).kind not in ("none", "applied")
             ]
-            number = self._kept_of[attributes] = self._number(kept)
+            number = self._kept_of[attributes, prefers_cluster] = self._number(kept)
         return number
 
     def _number(self, content: Any) -> int:

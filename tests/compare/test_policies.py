@@ -37,6 +37,8 @@ from tests.compare.build import (
 from tests.strategies import LAWS, graphs, records
 
 PLAIN = kernel()
+FOLLOWS = msgspec.structs.replace(H200, cluster_fixed_at="never")
+PREFERRED = value(AttributeId.PREFERRED_CLUSTER_DIMENSION, ClusterDim(x=4, y=1, z=1), observed=True)
 EVERYTHING = graph(PLAIN, memset(), memcpy(), child(kernel(cluster(2)), EmptyNode()), EventRecordNode(event=1))
 
 
@@ -335,6 +337,10 @@ FEW_NODES: list[NodeSignature] = [
     kernel(func=0xF2),
     kernel(cluster(2)),
     kernel(cooperative()),
+    kernel(cooperative(), function=None),
+    kernel(PREFERRED),
+    kernel(PREFERRED, function=None),
+    kernel(PREFERRED, function=BLACKWELL),
     other_code(PLAIN),
     kernel(value(AttributeId.PRIORITY, -1)),
     kernel(without_value(AttributeId.MEM_SYNC_DOMAIN)),
@@ -359,10 +365,11 @@ def near_graphs(draw: st.DrawFn) -> GraphSignature:
 
 
 NEAR = st.one_of(near_graphs(), graphs())
+PROFILES = st.sampled_from([H200, FOLLOWS, None]) | records(DriverProfile)
 
 
 @LAWS
-@given(a=NEAR, b=NEAR, profile=st.sampled_from([H200, None]) | records(DriverProfile))
+@given(a=NEAR, b=NEAR, profile=PROFILES)
 def test_law_policies_widen_in_order(a: GraphSignature, b: GraphSignature, profile: DriverProfile | None) -> None:
     """What exact calls the same, share does, unless the driver never updates such a graph; so does the next."""
     exact, share, functions = (same(policy, a, b, profile) for policy in ("exact", "share", "share-functions"))
@@ -373,7 +380,7 @@ def test_law_policies_widen_in_order(a: GraphSignature, b: GraphSignature, profi
 
 
 @LAWS
-@given(a=NEAR, b=NEAR, profile=st.sampled_from([H200, None]) | records(DriverProfile))
+@given(a=NEAR, b=NEAR, profile=PROFILES)
 def test_law_the_same_is_symmetric_and_has_one_key(
     a: GraphSignature, b: GraphSignature, profile: DriverProfile | None
 ) -> None:
@@ -385,8 +392,41 @@ def test_law_the_same_is_symmetric_and_has_one_key(
             assert key(policy, a, profile) == key(policy, b, profile)
 
 
+@pytest.mark.parametrize(
+    ("policy", "a", "b", "profile"),
+    [
+        pytest.param("share", kernel(cluster(2)), kernel(cluster(4)), FOLLOWS, id="clusters follow an update"),
+        pytest.param("share", PLAIN, kernel(PREFERRED), None, id="code of a device without preferred clusters"),
+        pytest.param("share-functions", PLAIN, kernel(PREFERRED, func=0xF1), None, id="the same of other functions"),
+    ],
+)
+def test_graphs_that_are_the_same_have_one_key(
+    policy: str, a: KernelNodeSignature, b: KernelNodeSignature, profile: DriverProfile | None
+) -> None:
+    assert same(policy, graph(a), graph(b), profile).same
+    assert key(policy, graph(a), profile) == key(policy, graph(b), profile)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "profile"),
+    [
+        pytest.param(
+            kernel(cooperative(), function=None), kernel(cooperative()), H200, id="function of a cooperative node"
+        ),
+        pytest.param(kernel(PREFERRED, function=None), kernel(PREFERRED, func=0xF1), None, id="device of the code"),
+    ],
+)
+def test_share_functions_wants_the_facts_that_count_known_alike(
+    a: KernelNodeSignature, b: KernelNodeSignature, profile: DriverProfile | None
+) -> None:
+    for there, back in ((a, b), (b, a)):
+        (reason,) = same("share-functions", graph(there), graph(back), profile).reasons
+        assert (reason.rule, reason.path) == ("function.facts-unknown", "nodes[0].function")
+    assert same("share-functions", graph(kernel(function=None)), graph(kernel(func=0xF1)), H200).same
+
+
 @LAWS
-@given(a=NEAR, b=NEAR, profile=st.sampled_from([H200, None]) | records(DriverProfile))
+@given(a=NEAR, b=NEAR, profile=PROFILES)
 def test_law_equal_keys_part_only_by_what_is_unknown(
     a: GraphSignature, b: GraphSignature, profile: DriverProfile | None
 ) -> None:
@@ -400,7 +440,7 @@ def test_law_equal_keys_part_only_by_what_is_unknown(
 
 
 @LAWS
-@given(a=NEAR, b=NEAR, profile=st.sampled_from([H200, None]) | records(DriverProfile))
+@given(a=NEAR, b=NEAR, profile=PROFILES)
 def test_law_share_promises_an_update_that_is_taken_and_carried_out(
     a: GraphSignature, b: GraphSignature, profile: DriverProfile | None
 ) -> None:
@@ -422,6 +462,6 @@ def test_law_share_holds_along_a_walk_of_updates(walk: list[GraphSignature]) -> 
 
 
 def test_bodies_of_other_kinds_of_node_are_compared_by_their_nodes() -> None:
-    bodies = [graph(ConditionalNode(kind=0, handle=None, bodies=(graph(node),))) for node in (PLAIN, memset())]
-    (reason,) = same("exact", *bodies, H200).reasons
+    a, b = (graph(ConditionalNode(kind=0, handle=None, bodies=(graph(node),))) for node in (PLAIN, memset()))
+    (reason,) = same("exact", a, b, H200).reasons
     assert (reason.rule, reason.path, reason.count) == ("node.type", "nodes[0].bodies[0].nodes[0]", 1)
