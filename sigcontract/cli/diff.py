@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
-from sigcontract.cli.terminal import use_color
+from sigcontract.cli.terminal import columns, use_color
 from sigcontract.compare.diff import Comparison, compare_dumps
 from sigcontract.compare.gate import FAIL_ON, gate
 from sigcontract.compare.policies import POLICIES
@@ -100,9 +100,9 @@ def run(args: argparse.Namespace) -> int:
         comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph, pairs=args.pair)
         for form, file in outputs:
             if file == "-":
-                sys.stdout.write(_rendered(comparison, form, color=use_color(sys.stdout)))
+                sys.stdout.write(_rendered(comparison, form, color=use_color(sys.stdout), width=columns()))
             else:
-                write_bytes(Path(file), _rendered(comparison, form, color=False).encode())
+                write_bytes(Path(file), _rendered(comparison, form).encode())
     return _STATUS[gate(comparison.diff.findings, args.fail_on)]
 
 
@@ -125,9 +125,9 @@ def _same_file(a: str, b: str) -> bool:
         return False  # loading says what is wrong with it
 
 
-def _rendered(comparison: Comparison, form: str, *, color: bool) -> str:
+def _rendered(comparison: Comparison, form: str, *, color: bool = False, width: int = 120) -> str:
     if form == "text":
-        return text.render_diff(comparison, color=color)
+        return text.render_diff(comparison, color=color, width=width)
     if form == "json":
         return encode(comparison.diff).decode()
     # Loaded only when asked for: a diff of two large graphs is done before all forms are imported.

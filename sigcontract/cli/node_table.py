@@ -1,6 +1,5 @@
 """Rows of nodes as a table that fits the terminal, each repeated block once."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
@@ -13,14 +12,13 @@ __all__ = ["table_lines"]
 
 #: A name is cut to what is left of the line, but never below this.
 _NARROWEST_NAME = 24
-#: What the caller puts before each line.
-_INDENT = 2
 _HEAD = ("node", "type", "grid", "block", "shared")
 
 
 def table_lines(
     rows: Sequence[NodeRow],
     blocks: Sequence[Block],
+    width: int,
     *,
     usual: AbstractSet[LaunchAttribute] = frozenset(),
     attributes: bool = False,
@@ -33,6 +31,8 @@ def table_lines(
         Of one graph, every node.
     blocks
         That spell the rows out; the rows of a repeated one are shown once.
+    width
+        Columns that a line should keep to. Notes that leave a name too few go on a line of their own.
     usual
         Attributes that need no mention.
     attributes
@@ -44,7 +44,8 @@ def table_lines(
     widths = [max(map(len, column)) for column in zip(_HEAD, *map(_cells, shown), strict=True)]
     node, kind, grid, block_dim, shared = widths
     left = f"{{:>{node}}}  {{:<{kind}}}  {{:>{grid}}}  {{:>{block_dim}}}  {{:>{shared}}}  "
-    right = shutil.get_terminal_size((120, 24)).columns - sum(widths) - 2 * len(widths) - _INDENT
+    begin = sum(widths) + 2 * len(widths)
+    right = width - begin
     yield left.format(*_HEAD) + "kernel"
     for block in blocks:
         if block.count > 1:
@@ -52,8 +53,11 @@ def table_lines(
             yield f"{block.count} times these {block.length} nodes, up to node {last}:"
         for row in rows[block.start : block.start + block.length]:
             notes = _notes(row, () if attributes else [entry for entry in row.attributes if entry not in usual])
-            name = _name(row, max(_NARROWEST_NAME, right - len(notes)))
-            yield f"{left.format(*_cells(row))}{name}{notes}".rstrip()
+            beside = right - len(notes) >= min(_NARROWEST_NAME, len(_name(row, right)))
+            name = _name(row, max(_NARROWEST_NAME, right - len(notes) if beside else right))
+            yield f"{left.format(*_cells(row))}{name}{notes if beside else ''}".rstrip()
+            if not beside:
+                yield f"{'':{begin}}{notes.lstrip()}"
             if attributes and row.type == "kernel":
                 code = f"code {row.code[:12] or 'unknown'}"
                 yield f"{'':{node}}    {', '.join([*map(attribute_text, row.attributes), code])}"

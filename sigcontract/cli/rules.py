@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.terminal import columns
 from sigcontract.compare.rules import RULES, Rule
 from sigcontract.errors import UsageError
 
@@ -17,7 +18,8 @@ _EXAMPLE = """\
 sigcontract rules                        every rule, one line each
 sigcontract rules kernel.cluster-dim     why it says what it says
 """
-_WIDTH = 100
+#: A wider line of prose is hard to read.
+_WIDEST = 100
 
 
 def register(subparsers: Subparsers) -> None:
@@ -57,8 +59,9 @@ def _table(rules: list[Rule]) -> Iterator[str]:
 
 def _explained(rule: Rule) -> Iterator[str]:
     yield f"{rule.id}: {rule.verdict}, {rule.evidence}"
-    yield from wrap(rule.why, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    width = min(_WIDEST, columns())
+    yield from wrap(rule.why, width, initial_indent="  ", subsequent_indent="  ")
     facts = {"depends on": rule.depends, "judges": rule.field, "source": rule.source}
     for name, value in facts.items():
         if value is not None:
-            yield from wrap(f"{name}: {value}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
+            yield from wrap(f"{name}: {value}", width, initial_indent="  ", subsequent_indent="    ")

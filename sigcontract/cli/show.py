@@ -2,8 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from sigcontract.cli.graph_summary import counted, kernels_of, summary_lines, unknown, usual_attributes
@@ -12,7 +13,7 @@ from sigcontract.cli.node_table import table_lines
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.profile_lines import profile_lines
-from sigcontract.cli.terminal import use_color
+from sigcontract.cli.terminal import columns, use_color
 from sigcontract.compare.alignment import Block, fold
 from sigcontract.errors import UsageError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
@@ -94,10 +95,11 @@ def _view(entry: LabeledGraph, functions: FunctionNumbers, *, unfolded: bool) ->
 
 def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespace) -> Iterator[str]:
     bold, plain = ("\x1b[1m", "\x1b[0m") if use_color(sys.stdout) else ("", "")
-    yield from _environment_lines(dump)
+    width = columns()
+    yield from _wrapped(_environment_lines(dump), width)
     everywhere = kernels_of(view.entry.graph for view in views)
     general = list(summary_lines(everywhere, parts=False))
-    yield from general
+    yield from _wrapped(general, width)
     first: dict[str, str] = {}
     for view in views:
         label, kernels = safe(view.entry.label), kernels_of([view.entry.graph])
@@ -107,10 +109,16 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
         if twin != label and not args.nodes:
             yield f"  as {twin}, handles and addresses aside"
             continue
-        yield from (f"  {line}" for line in summary_lines(kernels) if line not in general)
+        yield from _wrapped((line for line in summary_lines(kernels) if line not in general), width, indent="  ")
         usual = usual_attributes(kernels) | usual_attributes(everywhere)
-        table = table_lines(view.rows, view.blocks, usual=usual, attributes=args.attributes)
+        table = table_lines(view.rows, view.blocks, width - 2, usual=usual, attributes=args.attributes)
         yield from (f"  {line}" for line in table)
+
+
+def _wrapped(lines: Iterable[str], width: int, *, indent: str = "") -> Iterator[str]:
+    """Yield lines broken at blanks, what goes on after a break indented."""
+    for line in lines:
+        yield from wrap(line, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
 def _environment_lines(dump: SignatureDump) -> Iterator[str]:

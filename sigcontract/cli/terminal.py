@@ -1,6 +1,7 @@
-"""What a terminal is told that a file is not: colour and progress."""
+"""What a terminal is told that a file is not: colour, lines of its width, and progress."""
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,10 +10,13 @@ from typing import TextIO, TypeVar
 
 from sigcontract.report.names import safe
 
-__all__ = ["progress", "status_line", "use_color"]
+__all__ = ["columns", "progress", "status_line", "use_color"]
 
 _Item = TypeVar("_Item")
 
+#: Columns of what is no terminal, and those below which nothing is cut to fit.
+_USUAL_COLUMNS = 120
+_FEWEST_COLUMNS = 40
 #: Work that ends sooner needs no progress line.
 _QUIET_SECONDS = 0.5
 
@@ -28,6 +32,11 @@ def use_color(stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def columns() -> int:
+    """Return how many columns a line on standard output should keep to: ``COLUMNS``, else what the terminal has."""
+    return max(_FEWEST_COLUMNS, shutil.get_terminal_size((_USUAL_COLUMNS, 0)).columns)
 
 
 @contextmanager

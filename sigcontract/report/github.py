@@ -3,7 +3,7 @@
 from sigcontract.compare.rules import RULES
 from sigcontract.model.findings import DumpDiff, Finding, Verdict
 from sigcontract.report.names import shortened
-from sigcontract.report.phrases import by_badness, change_of, label_of, like_graphs, place_of, summary
+from sigcontract.report.phrases import by_badness, change_of, counted, label_of, like_graphs, place_of, summary
 
 __all__ = ["render_diff"]
 
@@ -24,7 +24,7 @@ def render_diff(diff: DumpDiff) -> str:
     """
     found = [(finding, "environment") for finding in diff.environment]
     for graphs in like_graphs(diff.graphs):
-        more = "" if len(graphs) == 1 else f" and {len(graphs) - 1} more graphs"
+        more = "" if len(graphs) == 1 else f" and {counted(len(graphs) - 1, 'more graph')}"
         label = label_of(graphs[0]) + more
         found += ((finding, label) for finding in graphs[0].findings)
     labels = {id(finding): label for finding, label in found}

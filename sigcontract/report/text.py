@@ -25,7 +25,14 @@ _LABELS = 4
 _NAME = 56
 _VALUE = 44
 _DETAILS = 90
+_REASON = 110
 _FIELDS = 3
+#: What is cut to fit a narrow page keeps at least this much.
+_LEAST = 20
+#: What stands on a line besides two values: indent, field, arrow, verdict.
+_BESIDE_VALUES = 32
+#: What stands on a line besides the changes of a node: indent, verdict.
+_BESIDE_DETAILS = 24
 
 _COLORS = {
     Verdict.STALE: "\x1b[1;31m",
@@ -39,20 +46,25 @@ _MARK_COLORS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "…": "\x1b[
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
-class _Paint(NamedTuple):
-    """Colour, or none."""
+class _Page(NamedTuple):
+    """What the text is written on: how wide, and whether in colour."""
 
-    on: bool
+    color: bool
+    width: int
 
     def __call__(self, text: str, color: str) -> str:
-        return f"{color}{text}{_PLAIN}" if self.on and color and text else text
+        return f"{color}{text}{_PLAIN}" if self.color and color and text else text
+
+    def room(self, most: int, beside: int) -> int:
+        """Return how long something may be that shares its line with so much else."""
+        return min(most, max(_LEAST, self.width - beside))
 
     def verdict(self, verdict: Verdict) -> str:
         """Return the verdict's word in its colour."""
         return self(str(verdict), _COLORS[verdict])
 
 
-def render_diff(comparison: Comparison, *, color: bool = False) -> str:
+def render_diff(comparison: Comparison, *, color: bool = False, width: int = 120) -> str:
     """Return a diff for a person at a terminal.
 
     Graphs with the same findings are drawn once. Names are demangled where the extra ``report`` is installed, cut to
@@ -64,39 +76,41 @@ def render_diff(comparison: Comparison, *, color: bool = False) -> str:
         What `compare_dumps` found.
     color
         Whether to use ANSI colours.
+    width
+        Columns that a line should keep to: reasons are wrapped to it, names and values cut.
     """
-    paint = _Paint(color)
-    lines = list(_lines(comparison, paint))
+    page = _Page(color, width)
+    lines = list(_lines(comparison, page))
     return "\n".join(lines) + "\n"
 
 
-def _lines(comparison: Comparison, paint: _Paint) -> Iterator[str]:
+def _lines(comparison: Comparison, page: _Page) -> Iterator[str]:
     result = comparison.diff
     verdict, _, rest = summary(result).partition(":")
-    yield f"{paint.verdict(result.verdict)}:{rest}" if rest else verdict
+    yield f"{page.verdict(result.verdict)}:{rest}" if rest else verdict
     if result.profile is not None and result.findings:
         yield f"verdicts hold for driver profile {safe(result.profile)}"
     if result.environment:
         yield ""
-        yield paint("environment", _BOLD)
-        yield from (f"  {_plain_line(finding, paint)}" for finding in result.environment)
+        yield page("environment", _BOLD)
+        yield from (f"  {_plain_line(finding, page)}" for finding in result.environment)
     changes_of = {id(graph): found for graph, found in zip(result.graphs, comparison.changes, strict=True)}
     for graphs in like_graphs(result.graphs):
         first = graphs[0]
         found = changes_of[id(first)]
         yield ""
-        yield f"{paint(_labels(graphs), _BOLD)}: {paint.verdict(first.verdict)}{_sizes(found)}"
+        yield f"{page(_labels(graphs), _BOLD)}: {page.verdict(first.verdict)}{_sizes(found)}"
         if found is None:
-            yield from (f"  {_plain_line(finding, paint)}" for finding in first.findings)
+            yield from (f"  {_plain_line(finding, page)}" for finding in first.findings)
             continue
-        yield from _limited(_drawn(list(parts_of(found)), paint))
-        yield from _notes([change for change in found.changes if is_note(change)], paint)
-    yield from _reasons(result.findings, paint)
+        yield from _limited(_drawn(list(parts_of(found)), page))
+        yield from _notes([change for change in found.changes if is_note(change)], page)
+    yield from _reasons(result.findings, page)
 
 
 def _labels(graphs: Sequence[GraphDiff]) -> str:
     shown = ", ".join(map(label_of, graphs[:_LABELS]))
-    return f"{shown} and {len(graphs) - _LABELS} more graphs" if len(graphs) > _LABELS else shown
+    return f"{shown} and {counted(len(graphs) - _LABELS, 'more graph')}" if len(graphs) > _LABELS else shown
 
 
 def _sizes(found: GraphChanges | None) -> str:
@@ -106,9 +120,9 @@ def _sizes(found: GraphChanges | None) -> str:
     return f", {counted(new, 'node')}" if old == new else f", {old} → {counted(new, 'node')}"
 
 
-def _plain_line(finding: Finding, paint: _Paint) -> str:
+def _plain_line(finding: Finding, page: _Page) -> str:
     path = finding.path.removeprefix("environment.")
-    return f"{safe(path)}  {change_of(finding.old, finding.new)}  {paint.verdict(finding.verdict)}  {finding.rule}"
+    return f"{safe(path)}  {change_of(finding.old, finding.new)}  {page.verdict(finding.verdict)}  {finding.rule}"
 
 
 def _limited(lines: Iterator[str]) -> Iterator[str]:
@@ -117,52 +131,56 @@ def _limited(lines: Iterator[str]) -> Iterator[str]:
         yield f"  … cut after {_LINES} lines; --format json has every finding"
 
 
-def _drawn(parts: Sequence[Part], paint: _Paint) -> Iterator[str]:
+def _drawn(parts: Sequence[Part], page: _Page) -> Iterator[str]:
     width = max((len(str(part.last)) for part in parts), default=1)
     for part in parts:
         if part.times > 1:
             nodes = counted(part.length, "node")
-            yield paint(f"  {part.times} times these {nodes}, up to [{part.last}]:", _BOLD)
+            yield page(f"  {part.times} times these {nodes}, up to [{part.last}]:", _BOLD)
         for row in part.rows:
-            yield from _row(row, width, paint)
+            yield from _row(row, width, page)
 
 
-def _row(row: Row, width: int, paint: _Paint) -> Iterator[str]:
+def _row(row: Row, width: int, page: _Page) -> Iterator[str]:
     mark_color = _MARK_COLORS[row.mark]
     if row.node is None:
-        yield paint(f"  … {counted(row.left_out, 'node')} as before", mark_color)
+        yield page(f"  … {counted(row.left_out, 'node')} as before", mark_color)
         return
     rules = ""
     if row.mark in "+-":
         difference = row.changes[0].difference
-        rules = f"  {paint.verdict(difference.verdict)}  {difference.rule}"
-    yield paint(f"  {row.mark} [{row.place:>{width}}] {_node(row.node)}", mark_color) + rules
+        rules = f"  {page.verdict(difference.verdict)}  {difference.rule}"
+    place = f"  {row.mark} [{row.place:>{width}}] "
+    yield page(place + _node(row.node, page.width - len(place)), mark_color) + rules
     if row.mark == "~":
-        yield from (f"      {'':{width}}{line}" for line in _details(row.changes, paint))
+        yield from (f"      {'':{width}}{line}" for line in _details(row.changes, page))
 
 
-def _node(node: NodeSignature) -> str:
+def _node(node: NodeSignature, width: int) -> str:
     kind = str(node.__struct_config__.tag)
     if not isinstance(node, KernelNodeSignature):
         return kind
-    return f"{kind} {shortened(node.name, _NAME)}  <<<{node.grid_dim}, {node.block_dim}>>>"
+    launch = f"<<<{node.grid_dim}, {node.block_dim}>>>"
+    name = shortened(node.name, min(_NAME, max(_LEAST, width - len(kind) - len(launch) - 3)))
+    return f"{kind} {name}  {launch}"
 
 
-def _details(changes: Sequence[Change], paint: _Paint) -> Iterator[str]:
+def _details(changes: Sequence[Change], page: _Page) -> Iterator[str]:
     """Yield the changes of one node; those of one safe verdict share lines, the others name their rule."""
     line, verdict = "", Verdict.IDENTICAL
+    value = page.room(2 * _VALUE, _BESIDE_VALUES) // 2
     for change in changes:
         difference = change.difference
-        text = f"{safe(_field(change))} {change_of(difference.old, difference.new, width=_VALUE)}"
-        if line and (difference.verdict is not verdict or len(line) + len(text) > _DETAILS):
-            yield f"{line}  {paint.verdict(verdict)}"
+        text = f"{safe(_field(change))} {change_of(difference.old, difference.new, width=value)}"
+        if line and (difference.verdict is not verdict or len(line) + len(text) > page.room(_DETAILS, _BESIDE_DETAILS)):
+            yield f"{line}  {page.verdict(verdict)}"
             line = ""
         if _is_explained(difference.verdict, difference.rule):
-            yield f"{text}  {paint.verdict(difference.verdict)}  {difference.rule}"
+            yield f"{text}  {page.verdict(difference.verdict)}  {difference.rule}"
             continue
         line, verdict = (f"{line}, {text}" if line else text), difference.verdict
     if line:
-        yield f"{line}  {paint.verdict(verdict)}"
+        yield f"{line}  {page.verdict(verdict)}"
 
 
 def _field(change: Change) -> str:
@@ -172,14 +190,16 @@ def _field(change: Change) -> str:
     return _ATTRIBUTE.sub(r"\1", field).removeprefix(".") + more
 
 
-def _notes(changes: Sequence[Change], paint: _Paint) -> Iterator[str]:
+def _notes(changes: Sequence[Change], page: _Page) -> Iterator[str]:
     """Yield a line for each rule: what is not known, and of how much."""
     by_rule: dict[tuple[str, Verdict], list[Change]] = {}
     for change in changes:
         by_rule.setdefault((change.difference.rule, change.difference.verdict), []).append(change)
     for (rule, verdict), same in by_rule.items():
-        about = f" ({shortened(same[0].subject, _NAME)})" if len(same) == 1 and same[0].subject else ""
-        yield f"  ? {paint.verdict(verdict)}  {rule}{_extent(rule, same)}{about}"
+        extent = f"{rule}{_extent(rule, same)}"
+        room = page.room(_NAME, len(f"  ? {verdict}  {extent} ()"))
+        about = f" ({shortened(same[0].subject, room)})" if len(same) == 1 and same[0].subject else ""
+        yield f"  ? {page.verdict(verdict)}  {extent}{about}"
 
 
 def _extent(rule: str, changes: Sequence[Change]) -> str:
@@ -203,7 +223,7 @@ def _is_explained(verdict: Verdict, rule: str) -> bool:
     return not verdict.safe or rule == "function.code"
 
 
-def _reasons(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
+def _reasons(findings: Sequence[Finding], page: _Page) -> Iterator[str]:
     """Yield, once for each rule that is explained, why its verdict is what it is and how that is known."""
     told = {
         finding.rule: finding
@@ -213,5 +233,5 @@ def _reasons(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
     for rule_id, finding in told.items():
         rule = RULES[rule_id]
         yield ""
-        yield f"{paint(rule_id, _BOLD)}: {paint.verdict(finding.verdict)}, {finding.evidence}"
-        yield from wrap(rule.why, 110, initial_indent="  ", subsequent_indent="  ")
+        yield f"{page(rule_id, _BOLD)}: {page.verdict(finding.verdict)}, {finding.evidence}"
+        yield from wrap(rule.why, page.room(_REASON, 0), initial_indent="  ", subsequent_indent="  ")

@@ -21,6 +21,18 @@ def test_a_rule_is_explained_with_what_it_depends_on_and_its_source(capsys: pyte
     assert "https://github.com/ml-explore/mlx/pull/2813" in shown
 
 
+def test_an_explanation_keeps_to_the_width_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    longest = {}
+    for columns in ("60", "300"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["rules", "kernel.cluster-dim"]) == 0
+        longest[columns] = max(map(len, capsys.readouterr().out.splitlines()))
+    assert longest["60"] <= 60
+    assert 60 < longest["300"] <= 100
+
+
 def test_json_is_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--format", "json"]) == 0
     assert [rule["id"] for rule in json.loads(capsys.readouterr().out)] == list(RULES)

@@ -85,10 +85,10 @@ def dump(tmp_path: Path) -> str:
     return str(path)
 
 
-def table(graph: GraphSignature, *, attributes: bool = False) -> list[str]:
+def table(graph: GraphSignature, *, width: int = 118, attributes: bool = False) -> list[str]:
     """Return the table of a graph, nothing folded."""
     shown = list(rows(graph, FunctionNumbers([graph])))
-    return list(table_lines(shown, [Block(0, len(shown), 1)], attributes=attributes))
+    return list(table_lines(shown, [Block(0, len(shown), 1)], width, attributes=attributes))
 
 
 def test_a_dump_is_shown_with_its_environment_and_its_layers_folded(
@@ -197,11 +197,35 @@ def test_a_profile_names_what_the_driver_keeps_stale() -> None:
     assert "function of a cooperative node, updated alone: stale" in lines
 
 
-def test_a_long_name_is_cut_to_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = table(chain(kernel("k" * 200, 1)))
-    assert max(map(len, lines)) == 80 - 2
+def test_a_long_name_is_cut_to_the_width() -> None:
+    lines = table(chain(kernel("k" * 200, 1)), width=78)
+    assert max(map(len, lines)) == 78
     assert lines[1].endswith("k…")
+
+
+def test_notes_that_leave_a_name_too_few_columns_go_on_a_line_of_their_own() -> None:
+    priority = LaunchAttribute(id=8, state="value", origin="node", value=-1)
+    graph = chain(kernel("k" * 200, 1, 1, priority))
+    head, row, notes = table(graph, width=70)
+    assert len(row) == 70
+    assert row.endswith("k…")
+    assert notes == f"{'':{head.index('kernel')}}[priority=-1]"
+    assert table(graph, width=80)[1].endswith("kk…  [priority=-1]")
+    assert table(chain(kernel("short", 1, 1, priority)), width=70)[1].endswith("short  [priority=-1]")
+
+
+def test_what_is_said_of_all_nodes_is_broken_at_blanks_to_the_width_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["show", str(ROOT / "examples" / "torch-block.dump.json")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[6:9] == [
+        "unreadable on every kernel node: launch_completion_event,",
+        "  nvlink_util_centric_scheduling, preferred_cluster_dimension,",
+        "  programmatic_event, programmatic_stream_serialization, synchronization_policy",
+    ]
 
 
 def test_what_all_kernel_nodes_have_is_said_once_and_left_out_of_their_rows() -> None:
@@ -211,7 +235,7 @@ def test_what_all_kernel_nodes_have_is_said_once_and_left_out_of_their_rows() ->
     assert list(summary_lines(kernels)) == ["on every kernel node: priority=-1"]
     graph = chain(*kernels)
     shown = list(rows(graph, FunctionNumbers([graph])))
-    lines = list(table_lines(shown, [Block(0, 2, 1)], usual=usual_attributes(kernels)))
+    lines = list(table_lines(shown, [Block(0, 2, 1)], 118, usual=usual_attributes(kernels)))
     assert [line.split(maxsplit=5)[5] for line in lines[1:]] == ["a", "b  [preferred_shared_memory_carveout=50]"]
 
 

@@ -1,11 +1,11 @@
-"""Colour and progress."""
+"""Colour, width and progress."""
 
 import io
 
 import pytest
 
 from sigcontract.cli import terminal
-from sigcontract.cli.terminal import progress, use_color
+from sigcontract.cli.terminal import columns, progress, use_color
 
 
 class Screen(io.StringIO):
@@ -36,6 +36,18 @@ def test_colour_follows_the_environment_and_then_the_stream(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert use_color(stream) is colored
+
+
+@pytest.mark.parametrize(("said", "expected"), [("80", 80), ("300", 300), ("7", 40)])
+def test_lines_keep_to_columns_but_not_to_a_handful(said: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", said)
+    assert columns() == expected
+
+
+def test_what_is_no_terminal_has_120_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr("sys.__stdout__", io.StringIO())
+    assert columns() == 120
 
 
 def test_progress_is_silent_where_nobody_watches(

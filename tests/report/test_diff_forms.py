@@ -138,6 +138,22 @@ def test_a_graph_that_differs_everywhere_is_cut_and_says_so() -> None:
     assert len(shown) == 4 + 60 + 1
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_lines_keep_to_the_width(width: int) -> None:
+    name = "kernel_" * 20
+    old = dump(graph(kernel(name=name + "left")))
+    new = dump(graph(kernel(cluster(2), name=name + "right", grid=2**31 - 1)))
+    lines = text.render_diff(compared(old, new), width=width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert any(line.startswith("  ~ [0] kernel kernel_kernel_") and "…  <<<2147483647x1x1" in line for line in lines)
+    assert "       name …left → …right, grid_dim 8x1x1 → 2147483647x1x1  updatable" in lines
+
+
+def test_a_narrow_page_has_the_words_of_a_wide_one() -> None:
+    narrow, wide = (text.render_diff(STACKS, width=width).split() for width in (40, 200))
+    assert narrow == wide
+
+
 def test_colour_is_used_where_it_is_asked_for_and_changes_nothing_else() -> None:
     coloured = text.render_diff(STACKS, color=True)
     assert "\x1b[1;31mstale\x1b[0m" in coloured
