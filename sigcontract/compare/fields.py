@@ -72,6 +72,8 @@ def _is_plain_record(item: object) -> bool:
 
 
 def _text(value: Any) -> int | str | None:
+    if isinstance(value, bool):  # an int to Python, and none to a document
+        return "true" if value else "false"
     if value is None or isinstance(value, int | str):
         return value
     return f"{len(value)} entries" if isinstance(value, tuple) else str(value)

@@ -14,7 +14,20 @@ from sigcontract.model.dump import DeviceInfo, LabeledGraph, LibraryVersion, Sig
 from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
-from tests.compare.build import FACTS, H200, child, cluster, cooperative, edge, graph, memcpy, without_value
+from sigcontract.wire.codec import decode, encode
+from tests.compare.build import (
+    FACTS,
+    H200,
+    child,
+    cluster,
+    cooperative,
+    edge,
+    graph,
+    memcpy,
+    operand,
+    pointer,
+    without_value,
+)
 from tests.compare.dumps import dump, environment, kernel, kinds, of_another_process, only, without_code
 
 LAYER = [kernel(name=f"k{index}", func=0x100 + index) for index in range(10)]
@@ -89,6 +102,15 @@ def test_what_changes_inside_a_child_graph_is_named_there_and_counted() -> None:
     found = only(diff(dump(graph(a, a)), again(graph(b, b)), H200))
     assert (found.path, found.count) == ("nodes[0].graph.nodes[2].dynamic_shared_mem_bytes", 2)
     assert found.also == ("nodes[1].graph.nodes[2].dynamic_shared_mem_bytes",)
+
+
+def test_a_fact_that_is_true_or_false_is_said_in_words_that_a_document_can_hold() -> None:
+    managed = memcpy(operand(facts=replace(pointer(), managed=True)))
+    found = diff(dump(graph(memcpy())), dump(graph(managed)), H200)
+    assert [(f.rule, f.path, f.old, f.new) for f in found.findings] == [
+        ("memory.kind", "nodes[0].source.pointer.managed", "false", "true")
+    ]
+    assert decode(encode(found)) == found
 
 
 def test_another_type_of_node_in_its_place_is_one_finding() -> None:
