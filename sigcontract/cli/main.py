@@ -48,7 +48,8 @@ exit status:
   1  the gate failed: differences at or above --fail-on, or a schema out of step
   2  wrong usage, a faulty input, or a tool that failed
   3  cannot tell: incomplete or not comparable
-record exits as the program that it ran; 130 and 141 mean interrupted, and nobody left to read the output.
+  130, 141  interrupted from the keyboard; the reader of standard output went away
+record exits as the program that it ran.
 
 example:
   sigcontract diff before.dump.json after.dump.json

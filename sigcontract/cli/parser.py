@@ -2,11 +2,13 @@
 
 import argparse
 from enum import IntEnum
+from textwrap import fill
 from typing import Any, NoReturn, Protocol
 
+from sigcontract.cli.terminal import columns
 from sigcontract.errors import UsageError
 
-__all__ = ["Exit", "Parser", "Subparsers", "add_verb"]
+__all__ = ["Exit", "Parser", "Subparsers", "add_verb", "paragraphs"]
 
 
 class Exit(IntEnum):
@@ -75,7 +77,7 @@ def add_verb(  # noqa: PLR0913  each is one fact of a verb, given by keyword
     parser = subparsers.add_parser(
         name,
         help=summary,
-        description=description or f"{summary[:1].upper()}{summary[1:]}.",
+        description=paragraphs(description or f"{summary[:1].upper()}{summary[1:]}."),
         epilog=f"example:\n{_indented(example)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -87,6 +89,11 @@ def add_verb(  # noqa: PLR0913  each is one fact of a verb, given by keyword
         help=f"form of the result on standard output (default: {formats[0]})",
     )
     return parser
+
+
+def paragraphs(text: str) -> str:
+    """Return prose, parted by blank lines, wrapped to the terminal like the rest of a help; examples are not."""
+    return "\n\n".join(fill(part, columns() - 2) for part in text.strip().split("\n\n"))
 
 
 def _indented(text: str) -> str:

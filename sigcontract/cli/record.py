@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.cli.parser import Parser, Subparsers
+from sigcontract.cli.parser import Parser, Subparsers, paragraphs
 from sigcontract.driver.record import DEFAULT_LABEL
 from sigcontract.driver.record_process import ProcessReport, RecordSettings, read_reports
 from sigcontract.errors import FileError, UsageError
@@ -48,7 +48,7 @@ def register(subparsers: Subparsers) -> None:
     parser: Parser = subparsers.add_parser(
         "record",
         help="run a program and record the graphs that it instantiates",
-        description=_DESCRIPTION,
+        description=paragraphs(_DESCRIPTION),
         epilog=_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -48,6 +48,20 @@ def test_every_verb_documents_its_format_and_shows_an_example(verb: str, capsys:
     assert f"example:\n  sigcontract {verb} " in text
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_says_what_a_verb_does_in_lines_of_the_terminals_width(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prose = []
+    for width in ("80", "200"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert main([verb, "--help"]) == Exit.OK
+        prose.append(re.split(r"\n\n(?=\w+ ?\w*:\n)", capsys.readouterr().out)[0].split("\n\n", 1)[1])
+    narrow, wide = prose
+    assert max(map(len, narrow.splitlines())) <= 78
+    assert narrow.split() == wide.split()
+
+
 def test_help_lists_every_verb_and_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == Exit.OK
     text = capsys.readouterr().out
