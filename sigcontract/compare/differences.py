@@ -69,7 +69,7 @@ class NodeJudge:
             if identity in ("other", "reused"):
                 texts = _functions(held, candidate, identity)
                 return NodeRefusal("kernel.cooperative-function-rejected", None, ".func", *texts)
-        if held.context == candidate.context:
+        if held.context == candidate.context and (held.context or function_identity(held, candidate) == "same"):
             return answer
         contexts = f"{held.context:#x}", f"{candidate.context:#x}"
         if held.context and candidate.context:
@@ -81,6 +81,8 @@ class NodeJudge:
         if isinstance(node, KernelNodeSignature):
             for doubt in self.effects.doubts(self.effects.set_of(node.attributes)):
                 yield by_rule(*doubt)
+            if not (node.context or node.kern or node.func):
+                yield by_rule("kernel.context-unknown", ".context", "0x0", "0x0")
             yield from self.differences(node, node, node)
         else:
             answer = self.refusal(node, node)

@@ -481,6 +481,14 @@ def test_a_context_that_one_side_does_not_know_leaves_the_answer_open() -> None:
     assert (prediction.verdict, prediction.result) == (Verdict.UNDETERMINED, None)
 
 
+def test_two_unknown_contexts_are_one_only_where_the_function_is_one() -> None:
+    nowhere = kernel(context=0)
+    assert predict_update(graph(nowhere), graph(nowhere), H200).verdict is Verdict.IDENTICAL
+    prediction = predict_update(graph(nowhere), graph(kernel(context=0, func=0xF1)), H200)
+    assert (prediction.verdict, prediction.result) == (Verdict.UNDETERMINED, None)
+    assert {finding.rule for finding in prediction.findings} == {"kernel.context-unknown", "kernel.function"}
+
+
 def test_equal_differences_are_one_finding_with_its_places() -> None:
     held, candidate = graph(*[PLAIN] * 20), graph(*[kernel(grid=4)] * 20)
     (finding,) = predict_update(held, candidate, H200).findings
