@@ -96,6 +96,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     """
     if policy not in POLICIES:
         raise UsageError(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}")
+    named = profile is not None
     if profile is None:
         profile = named_profile(old, new)
     else:
@@ -103,7 +104,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
             check_profile(profile, dump.environment)
     matched = match_graphs(old, new, pairs)
     chosen = [pair for pair in matched if not labels or not pair.labels.isdisjoint(labels)]
-    environment = tuple(_dump_findings(old, new))
+    environment = tuple(_dump_findings(old, new, judged_by_one=named))
     # A graph and itself: unknown as some of its values may be, they are those of one moment of one process.
     same_dump = old is new or (old == new and _identified(old))
     one_capture = same_dump or _one_capture(old.environment, new.environment)
@@ -171,7 +172,10 @@ def _graph_diff(pair: GraphPair, found: Iterable[Finding]) -> GraphDiff:
 
 
 def _size(entry: LabeledGraph | None) -> str | None:
-    return None if entry is None else f"{len(entry.graph.nodes)} nodes"
+    if entry is None:
+        return None
+    number = len(entry.graph.nodes)
+    return f"{number} node" if number == 1 else f"{number} nodes"
 
 
 def _identified(dump: SignatureDump) -> bool:
@@ -199,10 +203,13 @@ def _one_capture(old: Environment, new: Environment) -> bool:
     )
 
 
-def _dump_findings(old: SignatureDump, new: SignatureDump) -> Iterator[Finding]:
-    """Yield what differs between two dumps as wholes, and what keeps them from being compared in full."""
+def _dump_findings(old: SignatureDump, new: SignatureDump, *, judged_by_one: bool) -> Iterator[Finding]:
+    """Yield what differs between two dumps as wholes, and what keeps them from being compared in full.
+
+    Which profile each names leaves nothing open where both are judged by one that fits them.
+    """
     yield from _environment_findings(old.environment, new.environment)
-    if old.profile != new.profile:
+    if old.profile != new.profile and not judged_by_one:
         yield _finding("dump.profile", "profile", old.profile, new.profile)
     if not (old.complete and new.complete):
         yield _finding("dump.incomplete", "complete", *(_COMPLETE[dump.complete] for dump in (old, new)))

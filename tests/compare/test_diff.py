@@ -315,6 +315,13 @@ def test_the_shipped_profile_that_both_dumps_name_is_the_one_to_judge_by() -> No
     assert diff(named, other_driver).profile is None
 
 
+def test_dumps_that_name_different_profiles_leave_it_open_unless_one_is_given() -> None:
+    unnamed, named = (replace(dump(graph(kernel())), profile=name) for name in (None, "nvidia-h200-cuda-13.0"))
+    (left_open,) = diff(unnamed, named).findings
+    assert (left_open.rule, left_open.verdict) == ("dump.profile", Verdict.UNDETERMINED)
+    assert diff(unnamed, named, H200).findings == ()
+
+
 def test_a_profile_of_another_driver_is_refused() -> None:
     with pytest.raises(NotComparableError, match=r"profile 'nvidia-h200-cuda-13\.0' is of CUDA driver 13000"):
         diff(dump(graph()), dump(graph(), cuda_driver_version=12080), H200)

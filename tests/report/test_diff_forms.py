@@ -121,10 +121,10 @@ def test_no_difference_is_one_line() -> None:
 
 def test_graphs_without_counterpart_and_inner_changes_are_lines_of_their_own() -> None:
     a, b = child(*LAYER[:2]), child(LAYER[0], kernel(name=GEMM, func=2, block=128))
-    shown = drawn(dump(graph(a)), replace(dump(graph(b), graph()), profile="p"))
+    shown = drawn(dump(graph(a)), replace(dump(graph(b), graph()), complete=False))
     assert "       graph.nodes[1].block_dim 64x1x1 → 128x1x1  updatable" in shown.splitlines()
     assert "  graph  none → 0 nodes  undetermined  graph.added" in shown.splitlines()
-    assert "  profile  none → p  undetermined  dump.profile" in shown.splitlines()
+    assert "  complete  complete → incomplete  undetermined  dump.incomplete" in shown.splitlines()
 
 
 def test_a_graph_that_differs_everywhere_is_cut_and_says_so() -> None:
