@@ -19,6 +19,7 @@ __all__ = [
     "Effects",
     "attribute_path",
     "by_rule",
+    "evidence_under",
     "value_text",
 ]
 
@@ -277,6 +278,15 @@ def by_rule(rule_id: str, field: str, old: int | str | None, new: int | str | No
     """Return a difference that means what the table says."""
     rule = RULES[rule_id]
     return Difference(rule_id, field, rule.verdict, rule.evidence, old, new)
+
+
+def evidence_under(difference: Difference, profile: DriverProfile | None) -> Evidence:
+    """Return how a difference is known of a profile's driver: what was measured on another one is no measurement."""
+    rule = RULES[difference.rule]
+    by_profile = rule.evidence != "measured" or rule.source == "the profile"
+    if difference.evidence != "measured" or (profile is not None and (by_profile or profile.update_rule != "unknown")):
+        return difference.evidence
+    return "documented" if rule.documented else "assumed"
 
 
 def attribute_path(attribute_id: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sigcontract.compare.effects import Difference, attribute_path, value_text
+from sigcontract.compare.effects import Difference, attribute_path, by_rule, value_text
 from sigcontract.compare.rules import ATTRIBUTE_RULES, RULE_OF_FIELD, RULES, Rule
 from sigcontract.model.attributes import LaunchAttribute
 from sigcontract.model.dims import Dim3
@@ -33,7 +33,7 @@ def field_differences(old: Record, new: Record, at: str = "") -> Iterator[Differ
                 yield from field_differences(a, b, f"{at}.{name}[{place}]")
         elif name != "bodies" or before is None or after is None or len(before) != len(after):
             rule = _rule(old, name, known=before is not None and after is not None)
-            yield Difference(rule.id, f"{at}.{name}", rule.verdict, rule.evidence, _text(before), _text(after))
+            yield by_rule(rule.id, f"{at}.{name}", _text(before), _text(after))
 
 
 def _rule(record: Record, name: str, *, known: bool) -> Rule:
@@ -59,8 +59,7 @@ def _attributes(old: tuple[LaunchAttribute, ...], new: tuple[LaunchAttribute, ..
             rule = RULES["kernel.attribute-origin"]
         else:
             rule = ATTRIBUTE_RULES.get(attribute_id, RULES["kernel.attribute-other"])
-        path = at + attribute_path(attribute_id)
-        yield Difference(rule.id, path, rule.verdict, rule.evidence, value_text(a), value_text(b))
+        yield by_rule(rule.id, at + attribute_path(attribute_id), value_text(a), value_text(b))
 
 
 def _are_records(value: object) -> bool:

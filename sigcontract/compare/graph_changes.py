@@ -5,11 +5,10 @@ from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 from sigcontract.compare.edges import EdgeChange, edge_changes
-from sigcontract.compare.effects import Difference
+from sigcontract.compare.effects import Difference, by_rule
 from sigcontract.compare.node_changes import NodeComparer
 from sigcontract.compare.pairing import body_pairs, subject_of
-from sigcontract.compare.predict import MAX_ALSO, predict_update
-from sigcontract.compare.rules import RULES
+from sigcontract.compare.predict import MAX_ALSO, finding_of, predict_update
 from sigcontract.compare.sequences import AlignedGraphs, Aligner, Correspondence, identities
 from sigcontract.compare.unknowns import is_difference
 from sigcontract.model.findings import Finding, UpdateResult, Verdict
@@ -73,8 +72,11 @@ class GraphChanges(NamedTuple):
     changes: list[Change]
 
     def findings(self, profile: DriverProfile | None) -> tuple[Finding, ...]:
-        """Return each change as one finding. Without a profile nothing counts as measured."""
-        return tuple(_finding(change, measured=profile is not None) for change in self.changes)
+        """Return each change as one finding."""
+        return tuple(
+            finding_of(change.difference, change.paths, change.subject, change.number, profile)
+            for change in self.changes
+        )
 
 
 def compare_graphs(
@@ -269,16 +271,14 @@ class _Collected:
 
     def add_node(self, rule_id: str, node: NodeSignature, place: Place) -> None:
         """Add a node without counterpart."""
-        rule, subject = RULES[rule_id], subject_of(node)
-        values = (subject, None) if place.new is None else (None, subject)
-        difference = Difference(rule.id, "", rule.verdict, rule.evidence, *values)
+        subject = subject_of(node)
+        difference = by_rule(rule_id, "", *((subject, None) if place.new is None else (None, subject)))
         index = place.old if place.new is None else place.new
         self._add((difference, subject), Change(difference, subject, [], [], 1), place, [f"nodes[{index}]"])
 
     def add_edge(self, edge: EdgeChange, subject: str) -> None:
         """Add a difference among the dependencies of two nodes that correspond."""
-        rule = RULES[edge.rule]
-        difference = Difference(rule.id, edge.field, rule.verdict, rule.evidence, edge.old, edge.new)
+        difference = by_rule(edge.rule, edge.field, edge.old, edge.new)
         # Indices differ from layer to layer where distances do not.
         key = edge.rule, edge.field, edge.distance, subject
         place = Place(edge.new_index, edge.old_index, edge.new_index)
@@ -318,23 +318,4 @@ def _code_unknown_as_one(changes: list[Change]) -> list[Change]:
 
 
 def _of_graph(rule_id: str) -> Change:
-    rule = RULES[rule_id]
-    return Change(Difference(rule.id, "", rule.verdict, rule.evidence, None, None), None, [], ["nodes"], 1)
-
-
-def _finding(change: Change, *, measured: bool) -> Finding:
-    difference, rule = change.difference, RULES[change.difference.rule]
-    evidence = difference.evidence
-    if evidence == "measured" and not measured:
-        evidence = "documented" if rule.documented else "assumed"
-    return Finding(
-        rule=rule.id,
-        path=change.paths[0],
-        verdict=difference.verdict,
-        evidence=evidence,
-        old=difference.old,
-        new=difference.new,
-        subject=change.subject,
-        count=change.number,
-        also=tuple(change.paths[1:]),
-    )
+    return Change(by_rule(rule_id, "", None, None), None, [], ["nodes"], 1)

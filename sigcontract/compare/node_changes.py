@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.effects import ABSENT, Difference, attribute_path
+from sigcontract.compare.effects import ABSENT, Difference, attribute_path, by_rule
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import NodeRefusal, subject_of
 from sigcontract.compare.policies import is_durable
@@ -98,7 +98,7 @@ class NodeComparer:
         if old.node_type != new.node_type or type(old) is not type(new):
             # A node known by its number alone may be of the same type as one that has a record.
             rule = "node.type" if old.node_type != new.node_type else "node.opaque"
-            return Comparison([_by_rule(rule, "", subject_of(old), subject_of(new))], [], (0, 0))
+            return Comparison([by_rule(rule, "", subject_of(old), subject_of(new))], [], (0, 0))
         here = self.translated(new)
         contradictions = self._contradictions(old, new)
         found: dict[str, Difference] = {}
@@ -133,14 +133,14 @@ class NodeComparer:
         """Add what the rules of an update say of the pair, but for its function, which is compared otherwise."""
         refusal = self._judge.refusal(old, new)
         if isinstance(refusal, NodeRefusal):
-            _tell(found, _by_rule(refusal.rule, refusal.field, refusal.old, refusal.new), fields)
+            _tell(found, by_rule(refusal.rule, refusal.field, refusal.old, refusal.new), fields)
             # The driver stops at the first reason; what else the same rule judges is another.
             for field in fields:
                 if field.rule == refusal.rule:
                     found.setdefault(field.field, field)
         else:
             for doubt in refusal:
-                _tell(found, _by_rule(doubt.rule, doubt.field, doubt.old, doubt.new), fields)
+                _tell(found, by_rule(doubt.rule, doubt.field, doubt.old, doubt.new), fields)
         batches = [node for node in (old, new) if isinstance(node, BatchMemOpNode)]
         if len({len(batch.operations) for batch in batches}) > 1:
             return  # there are no pairs of operations to judge
@@ -186,11 +186,11 @@ class NodeComparer:
 def _unproven(old: KernelNodeSignature, new: KernelNodeSignature) -> list[Difference]:
     """Return what of two functions is not known. Equal machine code proves all but what is set at run time."""
     if not is_durable(old.name):
-        return [_by_rule("function.name-not-durable", ".name", old.name, new.name)]
+        return [by_rule("function.name-not-durable", ".name", old.name, new.name)]
     if old.function is None or None in (_code(old), _code(new)):
-        return [_by_rule("function.code-unknown", ".function.code_sha256", None, None)]
+        return [by_rule("function.code-unknown", ".function.code_sha256", None, None)]
     unknown = [name for name in _SETTINGS if getattr(old.function, name) is None]
-    return [_by_rule("function.facts-unknown", f".function.{name}", None, None) for name in unknown]
+    return [by_rule("function.facts-unknown", f".function.{name}", None, None) for name in unknown]
 
 
 def _function_change(  # noqa: PLR0911  each kind of evidence, the strongest first
@@ -198,22 +198,22 @@ def _function_change(  # noqa: PLR0911  each kind of evidence, the strongest fir
 ) -> Difference | None:
     if old.name != new.name:
         rule = "kernel.function" if is_durable(old.name) or is_durable(new.name) else "function.name-not-durable"
-        return _by_rule(rule, ".name", old.name, new.name)
+        return by_rule(rule, ".name", old.name, new.name)
     if contradiction is not None:
         rule = {"one": "function.split", "two": "function.merge"}.get(contradiction[0].split()[0], "portable.function")
-        return _by_rule(rule, ".func", *contradiction)
+        return by_rule(rule, ".func", *contradiction)
     for field in ("func", "kern"):
         before, after = getattr(old, field), getattr(new, field)
         if before != after:
             if not (old.func or old.kern) or not (new.func or new.kern):
                 known = (_KNOWN if handle else _UNKNOWN for handle in (before, after))
-                return _by_rule("kernel.function-unknown", f".{field}", *known)
-            return _by_rule("kernel.function", f".{field}", f"{before:#x}", f"{after:#x}")
+                return by_rule("kernel.function-unknown", f".{field}", *known)
+            return by_rule("kernel.function", f".{field}", f"{before:#x}", f"{after:#x}")
     if old.function is None or new.function is None:
         if old.function is new.function:
             return None
         known = (_UNKNOWN if facts is None else _KNOWN for facts in (old.function, new.function))
-        return _by_rule("function.facts-unknown", ".function", *known)
+        return by_rule("function.facts-unknown", ".function", *known)
     return _fact_change(old.function, new.function)
 
 
@@ -233,11 +233,11 @@ def _fact_change(old: FunctionFacts, new: FunctionFacts) -> Difference | None:
 
 def _as_one(rule_id: str, differences: Sequence[Difference]) -> Difference | None:
     if len(differences) <= 1:
-        return next((_by_rule(rule_id, d.field, d.old, d.new) for d in differences), None)
+        return next((by_rule(rule_id, d.field, d.old, d.new) for d in differences), None)
     names = [difference.field.removeprefix(".function.") for difference in differences]
     old = ", ".join(f"{name} {difference.old}" for name, difference in zip(names, differences, strict=True))
     new = ", ".join(f"{name} {difference.new}" for name, difference in zip(names, differences, strict=True))
-    return _by_rule(rule_id, ".function", old, new)
+    return by_rule(rule_id, ".function", old, new)
 
 
 def _as_correspondence(difference: Difference, texts: tuple[str, str] | None) -> Difference:
@@ -286,16 +286,11 @@ def _says_nothing(difference: Difference) -> bool:
 def _by_table(difference: Difference) -> Difference:
     """Return what the table says of a field that no rule of an update asked about."""
     if difference.rule == "kernel.context" and "0x0" in (_hex(difference.old), _hex(difference.new)):
-        return _by_rule("kernel.context-unknown", difference.field, _hex(difference.old), _hex(difference.new))
+        return by_rule("kernel.context-unknown", difference.field, _hex(difference.old), _hex(difference.new))
     if difference.field.startswith(".attributes[") and difference.rule != "kernel.attribute-unknown":
         # Each attribute was judged together with all that decides its effect, and nothing was found.
         return difference._replace(verdict=Verdict.HARMLESS)
     return difference
-
-
-def _by_rule(rule_id: str, path: str, old: int | str | None, new: int | str | None) -> Difference:
-    rule = RULES[rule_id]
-    return Difference(rule.id, path, rule.verdict, rule.evidence, old, new)
 
 
 def _hex(value: int | str | None) -> str:

@@ -1,22 +1,21 @@
 """What cuGraphExecUpdate would answer, and whether the exec would then run what a fresh one runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.effects import Difference, by_rule
+from sigcontract.compare.effects import Difference, by_rule, evidence_under
 from sigcontract.compare.pairing import Pairing, Refusal, body_pairs, pair_graphs, subject_of
-from sigcontract.compare.rules import RULES, Rule
 from sigcontract.errors import NotComparableError
-from sigcontract.model.findings import Evidence, Finding, UpdatePrediction, UpdateResult, Verdict
+from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult, Verdict
 
 if TYPE_CHECKING:
     from sigcontract.model.dump import Environment
     from sigcontract.model.graph import GraphSignature, NodeSignature
     from sigcontract.model.profile import DriverProfile
 
-__all__ = ["Findings", "Placed", "check_profile", "differences_along", "placed_refusal", "predict_update"]
+__all__ = ["Findings", "Placed", "check_profile", "differences_along", "finding_of", "placed_refusal", "predict_update"]
 
 #: Paths that a finding of many places lists besides the first.
 MAX_ALSO: Final = 8
@@ -139,47 +138,41 @@ class Findings:
     Parameters
     ----------
     profile
-        The profile that they were judged under. Without one, nothing counts as measured.
+        The profile that they were judged under.
     """
 
     def __init__(self, profile: "DriverProfile | None") -> None:
-        self._measured = profile is not None
+        self._profile = profile
         self._places: dict[Difference, list[Placed]] = {}
 
     def add(self, placed: Placed) -> None:
         """Add a difference."""
-        places = self._places.get(placed[0])
-        if places is None:
-            self._places[placed[0]] = [placed]
-        else:
-            places.append(placed)
+        self._places.setdefault(placed[0], []).append(placed)
 
     def collapsed(self) -> tuple[Finding, ...]:
         """Return the findings, in the order in which they were first added."""
-        return tuple(self._finding(difference, places) for difference, places in self._places.items())
-
-    def _finding(self, difference: Difference, places: list[Placed]) -> Finding:
-        evidence = difference.evidence
-        if evidence == "measured" and not self._measured:
-            evidence = _without_measurement(RULES[difference.rule])
-        _, path, subject = places[0]
-        others = places[1 : 1 + MAX_ALSO]
-        return Finding(
-            rule=difference.rule,
-            path=path + difference.field,
-            verdict=difference.verdict,
-            evidence=evidence,
-            old=difference.old,
-            new=difference.new,
-            subject=subject,
-            count=len(places),
-            also=tuple([other + difference.field for _, other, _ in others]),
-        )
+        found = []
+        for difference, places in self._places.items():
+            paths = [path + difference.field for _, path, _ in places[: 1 + MAX_ALSO]]
+            found.append(finding_of(difference, paths, places[0][2], len(places), self._profile))
+        return tuple(found)
 
 
-def _without_measurement(rule: Rule) -> Evidence:
-    """Return what remains of a measured rule on a driver that nobody measured: NVIDIA's word, where it gave it."""
-    return "documented" if rule.documented else "assumed"
+def finding_of(
+    difference: Difference, paths: Sequence[str], subject: str | None, count: int, profile: "DriverProfile | None"
+) -> Finding:
+    """Return a difference that is at ``count`` places, the first of them at ``paths``, as a finding."""
+    return Finding(
+        rule=difference.rule,
+        path=paths[0],
+        verdict=difference.verdict,
+        evidence=evidence_under(difference, profile),
+        old=difference.old,
+        new=difference.new,
+        subject=subject,
+        count=count,
+        also=tuple(paths[1:]),
+    )
 
 
 def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where it stands in them

@@ -512,6 +512,18 @@ def test_without_a_profile_nothing_counts_as_measured() -> None:
     assert [(f.verdict, f.evidence) for f in findings if f.rule == "kernel.cluster-dim"] == [("stale", "reported")]
 
 
+def test_a_profile_without_the_rule_measured_only_what_it_says_itself() -> None:
+    """So does one that knows nothing, as `read_profile` gives for a driver that nobody measured."""
+    other = msgspec.structs.replace(H200, update_rule="unknown")
+    (finding,) = predict_update(graph(memcpy(width=1)), graph(memcpy(width=2)), other).findings
+    assert finding.evidence == "assumed"
+    (finding,) = predict_update(graph(kernel(cluster(2))), graph(kernel(cluster(4))), other).findings
+    assert (finding.rule, finding.evidence) == ("kernel.cluster-dim", "measured")
+    observed = [kernel(value(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING, on, observed=True)) for on in (0, 1)]
+    (finding,) = predict_update(graph(observed[0]), graph(observed[1]), other).findings
+    assert (finding.rule, finding.evidence) == ("kernel.attribute-rejected", "measured")
+
+
 def test_a_profile_of_another_driver_or_device_is_refused() -> None:
     check_profile(H200, environment())
     check_profile(H200, msgspec.structs.replace(environment(version=None), devices=()))
