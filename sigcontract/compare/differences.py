@@ -162,6 +162,13 @@ class NodeJudge:
         entry = self.effects.set_of(node.attributes).entries.get(AttributeId.COOPERATIVE)
         return entry is None or entry.value != 0
 
+    def is_free(self, node: KernelNodeSignature) -> bool:
+        """Say whether a node's function may be another one.
+
+        A cooperative node keeps its own, and so does one of which only the function tells that the context is the same.
+        """
+        return node.context != 0 and not self.is_cooperative(node)
+
     def _cluster_unknown(
         self, held: KernelNodeSignature, candidate: KernelNodeSignature, before: str | None, after: str | None
     ) -> Difference:

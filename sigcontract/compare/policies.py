@@ -189,7 +189,7 @@ def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, parting: fro
         for pair in pairing.walk(a, b):
             old, new = pair.held, pair.candidate
             if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
-                free = parting is _PARTS_SHARE_FUNCTIONS and not judge.is_cooperative(new)
+                free = parting is _PARTS_SHARE_FUNCTIONS and judge.is_free(new)
                 if old.function != new.function and _is_unproven(old, new, judge, free=free):
                     difference = by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
                     yield (difference, pair.candidate_path, new.name), True

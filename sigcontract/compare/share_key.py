@@ -106,7 +106,7 @@ class _Walk:
     def _kernel(self, node: KernelNodeSignature) -> Any:
         judge = self._judge
         attributes = judge.effects.set_of(node.attributes)
-        free = self._functions and not judge.is_cooperative(node)
+        free = self._functions and judge.is_free(node)
         function = None if free else (node.name, node.kern, node.func, self._facts(node.function))
         cluster = None if judge.cluster_follows else effective_cluster(node, attributes)
         return node.context, cluster, function, self._kept(attributes, prefers_cluster=may_prefer_cluster(node))
