@@ -59,6 +59,8 @@ class BuildCalls:
     def copy_to_device(self, address: int, data: bytes) -> None:
         """cuMemcpyHtoD; returns when the copy is done."""
         self.library.call("cuMemcpyHtoD", address, data, len(data))
+        # From pageable memory it may return with the data staged only, and other streams do not wait (cuda.h).
+        self.library.call("cuStreamSynchronize", 0)
 
     def copy_from_device(self, address: int, size_bytes: int) -> bytes:
         """cuMemcpyDtoH; returns when the copy is done."""

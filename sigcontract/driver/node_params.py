@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from ctypes import c_uint64
+from typing import Any
 
 from sigcontract.driver.api import ReadApi
 from sigcontract.driver.attribute_values import exact
@@ -145,11 +146,19 @@ def _wait(api: ReadApi, node: int) -> ExtSemasWaitNode:
     return ExtSemasWaitNode(count=api.wait_count(node))
 
 
-def _mem_alloc(api: ReadApi, node: int) -> MemAllocNode:
+def _array(element: Any, count: int, address: int | None) -> Any:
+    """Return what the driver points to; None where it counts elements and points to none."""
+    if not count:
+        return ()
+    return (element * count).from_address(address) if address else None
+
+
+def _mem_alloc(api: ReadApi, node: int) -> MemAllocNode | OpaqueNode:
     params = api.mem_alloc_params(node)
     props = params.poolProps
-    count = params.accessDescCount if params.accessDescs else 0
-    descriptions = (MemAccessDesc * count).from_address(params.accessDescs) if count else ()
+    descriptions = _array(MemAccessDesc, params.accessDescCount, params.accessDescs)
+    if descriptions is None:
+        return OpaqueNode(type=MemAllocNode.node_type)
     return MemAllocNode(
         size_bytes=exact(params.bytesize, "bytesize"),
         address=exact(params.dptr or 0, "dptr"),
@@ -170,9 +179,8 @@ def _mem_free(api: ReadApi, node: int) -> MemFreeNode:
 
 def _batch_mem_op(api: ReadApi, node: int) -> BatchMemOpNode | OpaqueNode:
     params = api.batch_mem_op_params(node)
-    count = params.count if params.paramArray else 0
-    operations = (StreamBatchMemOpParams * count).from_address(params.paramArray) if count else ()
-    if any(one.operation not in _WITH_VALUE | _WITH_FLAGS for one in operations):
+    operations = _array(StreamBatchMemOpParams, params.count, params.paramArray)
+    if operations is None or any(one.operation not in _WITH_VALUE | _WITH_FLAGS for one in operations):
         return OpaqueNode(type=BatchMemOpNode.node_type)
     return BatchMemOpNode(
         context=exact(params.ctx or 0, "CUcontext"), flags=params.flags, operations=tuple(map(_mem_op, operations))

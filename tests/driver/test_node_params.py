@@ -2,7 +2,7 @@
 
 import pytest
 
-from sigcontract.driver.layouts import ConditionalNodeParams
+from sigcontract.driver.layouts import BatchMemOpNodeParams, ConditionalNodeParams, MemAllocNodeParams
 from sigcontract.driver.node_params import NODE_READERS, body_graphs
 from sigcontract.driver.reader import read_graph
 from sigcontract.errors import GraphReadError
@@ -11,6 +11,7 @@ from sigcontract.model.nodes import (
     EventRecordNode,
     ExtSemasSignalNode,
     ExtSemasWaitNode,
+    MemAllocNode,
     MemcpyNode,
     MemOp,
     MemsetNode,
@@ -51,6 +52,25 @@ def test_an_atomic_reduction_has_no_record_so_its_batch_is_opaque(fake: FakeDriv
     graph.write_value(driver.mem_alloc(8), 1)
     fake.graphs[graph.graph].nodes[0].memory[0][1].operation = ATOMIC_REDUCTION
     assert read_graph(graph.graph, driver=driver).nodes == (OpaqueNode(type=BatchMemOpNode.node_type),)
+
+
+def test_an_array_that_the_driver_counts_and_does_not_show_makes_its_node_opaque(fake: FakeDriver) -> None:
+    driver = fake.driver()
+    graph = GraphBuilder(driver)
+    graph.write_value(driver.mem_alloc(8), 1)
+    graph.alloc(64)
+    operations, alloc = fake.graphs[graph.graph].nodes
+    for node, kind, pointer in (
+        (operations, BatchMemOpNodeParams, "paramArray"),
+        (alloc, MemAllocNodeParams, "accessDescs"),
+    ):
+        hidden = kind.from_buffer_copy(node.params["raw"])
+        setattr(hidden, pointer, None)
+        node.params["raw"] = bytes(hidden)
+    assert read_graph(graph.graph, driver=driver).nodes == (
+        OpaqueNode(type=BatchMemOpNode.node_type),
+        OpaqueNode(type=MemAllocNode.node_type),
+    )
 
 
 def test_a_barrier_has_flags_and_no_address(fake: FakeDriver) -> None:
