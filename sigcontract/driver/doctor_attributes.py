@@ -190,7 +190,7 @@ def _update(rig: ProbeRig, attribute_id: int, build: _Build, probe: Probe) -> tu
         refused = error.value == NOT_SUPPORTED
         return "rejected" if refused else "unknown", f"updating it after a launch answers {error.result}"
     if result:
-        return "rejected", f"an update after a launch answers {UpdateResult(result).name}"
+        return "rejected", f"an update after a launch answers {UpdateResult.name_of(result)}"
     if attribute_id not in _VISIBLE:
         return "unknown", "an update after a launch answers SUCCESS, which is no proof"
     fresh, updated = (rig.run(one).cluster_dim[0] for one in (rig.instantiate(changed), launched))

@@ -60,13 +60,18 @@ class ProbeRig:
         module = api.module_load(probe_ptx(_KERNELS, clusters=self.clusters))
         stack.callback(api.module_unload, module)
         self._functions = {code: api.module_function(module, name) for name, code in _KERNELS.items()}
-        self._report = self._kept(api.mem_alloc(REPORT_BYTES), api.mem_free)
-        self.event = self._kept(api.event_create(), api.event_destroy)
+        self._report = self.kept(api.mem_alloc(REPORT_BYTES), api.mem_free)
+        self.event = self.kept(api.event_create(), api.event_destroy)
 
     @property
     def report_address(self) -> int:
         """The device memory that kernels report to."""
         return self._report
+
+    def kept(self, handle: int, give_back: Callable[[int], None]) -> int:
+        """Return the handle, which is given back at the rig's end."""
+        self._stack.callback(give_back, handle)
+        return handle
 
     def graph(self, *probes: Probe) -> int:
         """Build a graph of these kernels; it lives as long as the rig.
@@ -76,7 +81,7 @@ class ProbeRig:
         DriverCallError
             The driver refuses an attribute.
         """
-        graph = self._kept(self.api.graph_create(), self.api.graph_destroy)
+        graph = self.kept(self.api.graph_create(), self.api.graph_destroy)
         nodes: list[int] = []
         for probe in probes:
             node = self.api.add_kernel_node(graph, self._launch(probe), [nodes[place] for place in probe.after])
@@ -100,18 +105,24 @@ class ProbeRig:
 
     def instantiate(self, graph: int, flags: int = 0) -> int:
         """Instantiate; the executable lives as long as the rig."""
-        return self._kept(self.api.graph_instantiate(graph, flags), self.api.graph_exec_destroy)
+        return self.kept(self.api.graph_instantiate(graph, flags), self.api.graph_exec_destroy)
 
     def run(self, graph_exec: int) -> Report:
         """Launch an executable of one kernel, wait for it, and return what the kernel saw."""
-        self.api.copy_to_device(self._report, bytes(REPORT_BYTES))
+        (report,) = self.reports(graph_exec, self._report, 1)
+        return report
+
+    def reports(self, graph_exec: int, address: int, count: int) -> list[Report]:
+        """Launch an executable, wait for it, and return what so many kernels wrote from an address on."""
+        self.api.copy_to_device(address, bytes(REPORT_BYTES * count))
         stream = self.api.stream_create()
         try:
             self.api.graph_launch(graph_exec, stream)
             self.api.stream_synchronize(stream)
         finally:
             self.api.stream_destroy(stream)
-        return parse_report(self.api.copy_from_device(self._report, REPORT_BYTES))
+        data = self.api.copy_from_device(address, REPORT_BYTES * count)
+        return [parse_report(data[start : start + REPORT_BYTES]) for start in range(0, len(data), REPORT_BYTES)]
 
     def _launch(self, probe: Probe) -> KernelLaunch:
         arguments = (self._report.to_bytes(8, "little"), probe.value.to_bytes(4, "little"))
@@ -125,7 +136,7 @@ class ProbeRig:
         except DriverError:
             self._abandon(first)
             raise
-        return self._kept(self.api.end_capture(first), self.api.graph_destroy)
+        return self.kept(self.api.end_capture(first), self.api.graph_destroy)
 
     def _launch_all(self, first: int, second: int, probes: tuple[Probe, ...]) -> None:
         stream = first
@@ -135,7 +146,7 @@ class ProbeRig:
                 self.api.stream_wait_event(second, self.event)
                 stream = second
         if stream is not first:
-            join = self._kept(self.api.event_create(), self.api.event_destroy)
+            join = self.kept(self.api.event_create(), self.api.event_destroy)
             self.api.event_record(join, second)
             self.api.stream_wait_event(first, join)
 
@@ -146,7 +157,3 @@ class ProbeRig:
         except DriverError:
             return
         self.api.graph_destroy(graph)
-
-    def _kept(self, handle: int, give_back: Callable[[int], None]) -> int:
-        self._stack.callback(give_back, handle)
-        return handle

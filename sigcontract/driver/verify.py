@@ -6,7 +6,7 @@ replaced by a stand-in with its grid, block, shared memory and attributes, one r
 the driver keeps stale for the stand-ins it keeps stale for the originals.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from sigcontract.driver.api import BuildApi, KernelLaunch
 from sigcontract.driver.attribute_values import encode_attribute
 from sigcontract.driver.bindings import default_driver
 from sigcontract.driver.probe import ProbeRig
-from sigcontract.driver.probe_kernels import REPORT_BYTES, Report, parse_report, probe_ptx
+from sigcontract.driver.probe_kernels import REPORT_BYTES, Report, probe_ptx
 from sigcontract.errors import DriverCallError, UsageError
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.findings import UpdateResult
@@ -52,7 +52,8 @@ class LaunchDifference(NamedTuple):
 class UpdateVerification(NamedTuple):
     """What the driver did with the stand-ins."""
 
-    result: UpdateResult
+    #: CUgraphExecUpdateResult, 0 = SUCCESS.
+    result: int
     #: Kernels that ran otherwise than they should, after an update that was accepted.
     differences: tuple[LaunchDifference, ...]
     #: What the stand-ins do not have of the originals, and so does not count: path and reason.
@@ -92,42 +93,40 @@ def verify_update(
     with ExitStack() as stack:
         stage = _Stage(driver if driver is not None else default_driver(), stack, (held, candidate))
         held_graph, candidate_graph = stage.build(held), stage.build(candidate)
-        launched = stage.instantiate(held_graph)
+        launched = stage.rig.instantiate(held_graph)
         stage.run(launched, len(held.nodes))
-        outcome = stage.api.graph_exec_update(launched, candidate_graph)
+        result = stage.rig.api.graph_exec_update(launched, candidate_graph).result
         differences: tuple[LaunchDifference, ...] = ()
-        if outcome.result == UpdateResult.SUCCESS:
+        if result == UpdateResult.SUCCESS:
             count = len(candidate.nodes)
-            updated, fresh = stage.run(launched, count), stage.run(stage.instantiate(candidate_graph), count)
+            updated, fresh = stage.run(launched, count), stage.run(stage.rig.instantiate(candidate_graph), count)
             differences = tuple(
                 LaunchDifference(f"nodes[{place}]", expected, seen)
                 for place, (expected, seen) in enumerate(zip(fresh, updated, strict=True))
                 if expected != seen
             )
-        return UpdateVerification(UpdateResult(outcome.result), differences, tuple(stage.left_out))
+        return UpdateVerification(result, differences, tuple(stage.left_out))
 
 
 class _Stage:
     """The device, one reporting kernel per function, and the memory that they report to."""
 
-    def __init__(self, api: BuildApi, stack: ExitStack, graphs: Iterable[GraphSignature]) -> None:
-        self.api = api
+    def __init__(self, api: BuildApi, stack: ExitStack, graphs: tuple[GraphSignature, ...]) -> None:
+        self.rig = rig = ProbeRig(api, stack)
         self.left_out: dict[str, None] = {}
-        self._stack = stack
-        rig = ProbeRig(api, stack)
-        graphs = tuple(graphs)
         functions = {_function(node): None for graph in graphs for node in graph.nodes}
         names = {function: f"sigcontract_probe_{code}" for code, function in enumerate(functions, start=1)}
         image = probe_ptx({name: code for code, name in enumerate(names.values(), start=1)}, clusters=rig.clusters)
-        module = self._kept(api.module_load(image), api.module_unload)
+        module = rig.kept(api.module_load(image), api.module_unload)
         self._functions = {function: api.module_function(module, name) for function, name in names.items()}
-        self._reports = self._kept(
+        self._reports = rig.kept(
             api.mem_alloc(REPORT_BYTES * max(1, *(len(graph.nodes) for graph in graphs))), api.mem_free
         )
 
     def build(self, graph: GraphSignature) -> int:
         """Build the graph of stand-ins."""
-        made = self._kept(self.api.graph_create(), self.api.graph_destroy)
+        api = self.rig.api
+        made = self.rig.kept(api.graph_create(), api.graph_destroy)
         handles: list[int] = []
         for place, (node, dependencies) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
             path = f"nodes[{place}]"
@@ -140,29 +139,17 @@ class _Stage:
                 self._leave_out(path, f"a node of type {node.node_type}")
             launch = self._launch(path, place, kernel)
             after = [handles[edge.node] for edge in dependencies]
-            handles.append(self.api.add_kernel_node(made, launch, after))
+            handles.append(api.add_kernel_node(made, launch, after))
             for attribute_id, value in launch.attributes.items():
                 try:
-                    self.api.set_kernel_attribute(handles[-1], attribute_id, value)
+                    api.set_kernel_attribute(handles[-1], attribute_id, value)
                 except DriverCallError as error:
                     self._leave_out(path, f"attribute {attribute_id}, which a node does not take: {error.result}")
         return made
 
-    def instantiate(self, graph: int) -> int:
-        """Instantiate; the executable lives as long as the stage."""
-        return self._kept(self.api.graph_instantiate(graph), self.api.graph_exec_destroy)
-
-    def run(self, executable: int, count: int) -> list[Report]:
+    def run(self, graph_exec: int, count: int) -> list[Report]:
         """Launch, wait, and return what each of so many kernels saw."""
-        self.api.copy_to_device(self._reports, bytes(REPORT_BYTES * count))
-        stream = self.api.stream_create()
-        try:
-            self.api.graph_launch(executable, stream)
-            self.api.stream_synchronize(stream)
-        finally:
-            self.api.stream_destroy(stream)
-        data = self.api.copy_from_device(self._reports, REPORT_BYTES * count)
-        return [parse_report(data[start : start + REPORT_BYTES]) for start in range(0, len(data), REPORT_BYTES)]
+        return self.rig.reports(graph_exec, self._reports, count)
 
     def _launch(self, path: str, place: int, kernel: KernelNodeSignature | None) -> KernelLaunch:
         arguments = ((self._reports + place * REPORT_BYTES).to_bytes(8, "little"), place.to_bytes(4, "little"))
@@ -198,10 +185,6 @@ class _Stage:
 
     def _leave_out(self, path: str, what: str) -> None:
         self.left_out[f"{path}: {what}"] = None
-
-    def _kept(self, handle: int, give_back: Callable[[int], None]) -> int:
-        self._stack.callback(give_back, handle)
-        return handle
 
 
 def _function(node: object) -> tuple[int, int] | None:

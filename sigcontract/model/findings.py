@@ -59,6 +59,14 @@ class UpdateResult(IntEnum):
     ERROR_UNSUPPORTED_FUNCTION_CHANGE = 7
     ERROR_ATTRIBUTES_CHANGED = 8
 
+    @classmethod
+    def name_of(cls, result: int) -> str:
+        """Return the name of a driver's answer, ``RESULT_9`` for one that no header names."""
+        try:
+            return cls(result).name
+        except ValueError:
+            return f"RESULT_{result}"
+
 
 class Finding(Record, frozen=True, kw_only=True):
     """One difference."""

@@ -7,11 +7,11 @@ from msgspec import Meta
 
 from sigcontract.driver.api import UpdateOutcome
 from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
-from sigcontract.model.findings import Finding, UpdatePrediction
+from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, MemAllocNode, MemFreeNode
 from sigcontract.model.record import Record, Text
-from sigcontract.registry.shared import Judgement, result_name
+from sigcontract.registry.shared import Judgement
 
 __all__ = ["FIRST", "Reason", "fallback", "kept_apart", "shares", "single_exec", "unproved"]
 
@@ -118,7 +118,7 @@ def _path(signature: GraphSignature, node: NodeSignature) -> str:
 def _refusal(outcome: UpdateOutcome) -> str:
     place = f" at node {outcome.node:#x}" if outcome.node else ""
     origin = f", dependency {outcome.from_node:#x}" if outcome.from_node else ""
-    return f"{result_name(outcome.result)}{place}{origin}"
+    return f"{UpdateResult.name_of(outcome.result)}{place}{origin}"
 
 
 def _first(findings: tuple[Finding, ...]) -> str:
