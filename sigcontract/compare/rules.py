@@ -673,7 +673,8 @@ _TWO_RUNS: Final = (
     ),
     Rule(
         "dump.profile", "SignatureDump.profile", _UNDETERMINED, "assumed",
-        "The dumps name different driver profiles, or one names none. Name the one to judge both by (--profile).", _SELF,
+        "The dumps name different driver profiles, or one names none. Name the one to judge both by (--profile).",
+        _SELF,
     ),
     Rule(
         "dump.extensions", "SignatureDump.extensions", _IDENTICAL, "assumed",
