@@ -27,7 +27,7 @@ from sigcontract.model.nodes import (
     MemsetNode,
     PointerFacts,
 )
-from sigcontract.wire.canonical import portable_form
+from sigcontract.wire.portable import DEVICE_LOCATION, portable_form
 
 __all__ = ["AlignedGraphs", "Aligner", "Correspondence", "identities", "likeness", "renumbered"]
 
@@ -65,7 +65,7 @@ def identities(record: Any, path: str = "") -> Iterator[tuple[str, str, int]]:
     kind = type(record)
     for field, what in _IDENTITIES.get(kind, ()):
         number = getattr(record, field)
-        if number:
+        if number and _is_identity(record, field):
             yield f"{path}.{field}", what, number
     for field in _HOLDERS.get(kind, ()):
         value = getattr(record, field)
@@ -83,7 +83,7 @@ def renumbered(record: Any, number: Callable[[str, int], int]) -> Any:
     changed: dict[str, Any] = {}
     for field, what in _IDENTITIES.get(kind, ()):
         value = getattr(record, field)
-        if value:
+        if value and _is_identity(record, field):
             changed[field] = number(what, value)
     for field in _HOLDERS.get(kind, ()):
         value = getattr(record, field)
@@ -92,6 +92,11 @@ def renumbered(record: Any, number: Callable[[str, int], int]) -> Any:
         elif any(type(item) is not LaunchAttribute or type(item.value) in _IDENTITIES for item in value):
             changed[field] = tuple(renumbered(item, number) for item in value)
     return replace(record, **changed) if changed else record
+
+
+def _is_identity(record: Any, field: str) -> bool:
+    """Say whether a field holds a number of this process: a location's id does where the location is a device."""
+    return field != "location_id" or record.location_type == DEVICE_LOCATION
 
 
 class AlignedGraphs(NamedTuple):

@@ -29,11 +29,11 @@ from sigcontract.model.nodes import (
 )
 from sigcontract.wire.limits import MAX_GRAPH_DEPTH
 
-__all__ = ["portable_form"]
+__all__ = ["DEVICE_LOCATION", "portable_form"]
 
 _NO_HANDLE = "0x" + "0" * 16
 #: CU_MEM_LOCATION_TYPE_DEVICE: the location's id is a device ordinal.
-_DEVICE_LOCATION = 1
+DEVICE_LOCATION = 1
 
 
 def portable_form(graph: GraphSignature) -> GraphSignature:
@@ -159,4 +159,4 @@ class _Renaming:
         )
 
     def _location(self, kind: int, location: int) -> int:
-        return self._numbers["device"][location] if kind == _DEVICE_LOCATION else location
+        return self._numbers["device"][location] if kind == DEVICE_LOCATION else location

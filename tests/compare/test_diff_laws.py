@@ -181,6 +181,21 @@ def test_by_value_every_field_counts(leaf: tuple[str, Path, Any]) -> None:
     assert finding.rule in RULES
 
 
+@pytest.mark.parametrize("place", ["node", "access"])
+def test_an_id_of_a_location_that_is_no_device_is_the_same_number_in_every_process(place: str) -> None:
+    host_numa = 3  # CU_MEM_LOCATION_TYPE_HOST_NUMA
+
+    def allocation(number: int) -> GraphSignature:
+        access = MemAccess(location_type=host_numa, location_id=number if place == "access" else 1, flags=3)
+        location = number if place == "node" else 1
+        parts = {"location_type": host_numa, "location_id": location, "accesses": (access,)}
+        return graph(replace(next(node for node in EVERYTHING.nodes if isinstance(node, MemAllocNode)), **parts))
+
+    finding = only(diff(dump(allocation(1)), dump(allocation(2), process_id=2), H200))
+    assert finding.path == {"node": "nodes[0].location_id", "access": "nodes[0].accesses[0].location_id"}[place]
+    assert (finding.old, finding.new) == (1, 2)
+
+
 @pytest.mark.parametrize("field", Dependency.__struct_fields__)
 def test_one_changed_edge_is_one_finding_that_names_it(field: str) -> None:
     diamond = graph(kernel(grid=1), kernel(grid=2), kernel(grid=3), edges=[[], [0], [1]])
