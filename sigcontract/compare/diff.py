@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from sigcontract.compare.graph_changes import Change, GraphChanges, compare_graphs
+from sigcontract.compare.effects import Effects
+from sigcontract.compare.graph_changes import GraphChanges, compare_graphs
 from sigcontract.compare.matching import GraphPair, is_partial, match_graphs
 from sigcontract.compare.named_profile import named_profile
-from sigcontract.compare.policies import POLICIES
+from sigcontract.compare.policies import check_policy, keeps_apart
 from sigcontract.compare.predict import check_profile
 from sigcontract.compare.rules import RULES
-from sigcontract.errors import UsageError
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, SignatureDump
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
 from sigcontract.model.nodes import KernelNodeSignature
@@ -19,11 +19,6 @@ __all__ = ["Comparison", "compare_dumps", "diff"]
 
 _Key = TypeVar("_Key", int, str)
 _COMPLETE: Final = {True: "complete", False: "incomplete"}
-#: Rules of what may differ between graphs that share an executable, where it is safe.
-_FUNCTION_RULES = frozenset(
-    {"kernel.function", "function.split", "function.merge", "portable.function", "function.facts", "function.code",
-     "function.settings", "kernel.handle-reused"}
-)  # fmt: skip
 
 
 def diff(
@@ -94,8 +89,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     UsageError
         A label of ``pairs`` is not in its dump.
     """
-    if policy not in POLICIES:
-        raise UsageError(f"no policy is called {policy!r}; there are {', '.join(POLICIES)}")
+    check_policy(policy)
     named = profile is not None
     if profile is None:
         profile = named_profile(old, new)
@@ -129,13 +123,10 @@ def _changes(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one
         return None
     by_value = policy == "exact"
     found = compare_graphs(pair.old.graph, pair.new.graph, profile, one_capture=one_capture, by_value=by_value)
-    return found._replace(changes=[change for change in found.changes if _counts(change, policy)])
-
-
-def _counts(change: Change, policy: str) -> bool:
-    if policy in ("exact", "portable") or not change.difference.verdict.safe:
-        return True
-    return policy == "share" and change.difference.rule in _FUNCTION_RULES
+    effects = Effects(profile, 0)
+    return found._replace(
+        changes=[change for change in found.changes if keeps_apart(policy, change.difference, effects)]
+    )
 
 
 def _findings(

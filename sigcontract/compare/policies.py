@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sigcontract.compare.differences import NodeJudge, function_identity, may_prefer_cluster
-from sigcontract.compare.effects import ABSENT, Difference, by_rule
+from sigcontract.compare.effects import ABSENT, Difference, Effects, by_rule
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import body_pairs, pair_graphs, subject_of
 from sigcontract.compare.predict import Findings, Placed, differences_along, placed_refusal
@@ -27,7 +27,7 @@ from sigcontract.wire.canonical import digest, portable_digest, portable_form
 if TYPE_CHECKING:
     from sigcontract.model.profile import DriverProfile
 
-__all__ = ["POLICIES", "PolicyAnswer", "is_durable", "key", "same"]
+__all__ = ["POLICIES", "PolicyAnswer", "check_policy", "is_durable", "keeps_apart", "key", "same"]
 
 #: Names that a tool made from a handle, as ``func:140213``.
 _NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA-F]+\Z")
@@ -37,7 +37,20 @@ _NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA
 _PARTS_SHARE_FUNCTIONS: Final = frozenset(
     {"kernel.cooperative-function", "kernel.cluster-one", "memory.kind", "memory.owner-unproven"}
 )
-_PARTS_SHARE: Final = _PARTS_SHARE_FUNCTIONS | {"kernel.function", "kernel.handle-reused"}
+#: Rules that say that the function is another one, those of a diff of two processes included.
+_OTHER_FUNCTION: Final = frozenset(
+    {
+        "function.code",
+        "function.facts",
+        "function.merge",
+        "function.settings",
+        "function.split",
+        "kernel.function",
+        "kernel.handle-reused",
+        "portable.function",
+    }
+)
+_SHARE_POLICIES: Final = ("share", "share-functions")
 _SETTINGS: Final = frozenset(RULES["function.settings"].field.split(", "))
 _CORRESPONDENCE: Final = {
     ".func": "portable.function",
@@ -143,11 +156,27 @@ def is_durable(name: str) -> bool:
     return _NOT_DURABLE.match(name) is None
 
 
+def keeps_apart(policy: str, difference: Difference, effects: Effects) -> bool:
+    """Say whether a difference keeps two graphs from being the same under a policy.
+
+    Under the share policies what is safe does not, but for what a fresh exec would launch otherwise.
+    """
+    if policy not in _SHARE_POLICIES or not difference.verdict.safe:
+        return True
+    if difference.rule in _PARTS_SHARE_FUNCTIONS or effects.is_hint(difference.rule):
+        return True
+    return policy == "share" and difference.rule in _OTHER_FUNCTION
+
+
+def check_policy(name: str) -> None:
+    """Raise UsageError unless a policy has that name."""
+    if name not in _POLICIES:
+        raise UsageError(f"no policy is called {name!r}; there are {', '.join(POLICIES)}")
+
+
 def _policy(name: str) -> _Policy:
-    try:
-        return _POLICIES[name]
-    except KeyError as error:
-        raise UsageError(f"no policy is called {name!r}; there are {', '.join(POLICIES)}") from error
+    check_policy(name)
+    return _POLICIES[name]
 
 
 def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
@@ -170,26 +199,24 @@ def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterato
 
 
 def _share(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
-    return _shared(a, b, judge, _PARTS_SHARE)
+    return _shared(a, b, judge, "share")
 
 
 def _share_functions(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
-    return _shared(a, b, judge, _PARTS_SHARE_FUNCTIONS)
+    return _shared(a, b, judge, "share-functions")
 
 
-def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, parting: frozenset[str]) -> Iterator[Parting]:
+def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str) -> Iterator[Parting]:
     pairing = pair_graphs(a, b, judge.refusal)
     if pairing.refusal is not None:
         yield placed_refusal(pairing.refusal), True
     for placed in differences_along(pairing, (a, b), judge):
-        difference = placed[0]
-        parts = difference.rule in parting or not difference.verdict.safe or judge.effects.is_hint(difference.rule)
-        yield placed, parts
+        yield placed, keeps_apart(policy, placed[0], judge.effects)
     if pairing.refusal is None:
         for pair in pairing.walk(a, b):
             old, new = pair.held, pair.candidate
             if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
-                free = parting is _PARTS_SHARE_FUNCTIONS and judge.is_free(new)
+                free = policy == "share-functions" and judge.is_free(new)
                 if old.function != new.function and _is_unproven(old, new, judge, free=free):
                     difference = by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
                     yield (difference, pair.candidate_path, new.name), True

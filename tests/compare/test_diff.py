@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from sigcontract.compare.diff import compare_dumps, diff
 from sigcontract.compare.gate import gate
+from sigcontract.compare.policies import same
 from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.dims import Dim3
@@ -26,6 +27,7 @@ from tests.compare.build import (
     memcpy,
     operand,
     pointer,
+    value,
     without_value,
 )
 from tests.compare.dumps import dump, environment, kernel, kinds, of_another_process, only, without_code
@@ -411,6 +413,21 @@ def test_a_policy_says_what_counts() -> None:
     other = graph(kernel(name="other"))
     assert [f.rule for f in diff(dump(a), dump(other), H200, policy="share").findings] == ["kernel.function"]
     assert diff(dump(a), dump(other), H200, policy="share-functions").findings == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        (kernel(), kernel(value(AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, 50)), "kernel.carveout"),
+        (kernel(), kernel(cluster(1)), "kernel.cluster-one"),
+    ],
+)
+def test_what_the_share_policies_keep_apart_is_a_difference_under_them(
+    old: KernelNodeSignature, new: KernelNodeSignature, rule: str
+) -> None:
+    for policy in ("share", "share-functions"):
+        assert not same(policy, graph(old), graph(new), H200).same
+        assert [f.rule for f in diff(dump(graph(old)), dump(graph(new)), H200, policy=policy).findings] == [rule]
 
 
 def test_an_unknown_policy_is_refused() -> None:
