@@ -15,7 +15,7 @@ from sigcontract.driver.bindings import default_driver
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
 from sigcontract.errors import CloseError, DriverError, RegistryError, UsageError
-from sigcontract.model.findings import Finding
+from sigcontract.model.findings import Finding, UpdateResult
 from sigcontract.model.profile import DriverProfile
 from sigcontract.registry import reasons
 from sigcontract.registry.distinct import unknowns
@@ -26,7 +26,7 @@ from sigcontract.registry.groups import GroupReport, SignatureRegistry
 from sigcontract.registry.lifetimes import ExecTable
 from sigcontract.registry.reasons import FIRST, Reason
 from sigcontract.registry.reentry import Reentry
-from sigcontract.registry.shared import RETIRED, Counts, SharedExec, result_name
+from sigcontract.registry.shared import RETIRED, Counts, SharedExec
 from sigcontract.registry.sources import SourceGraph
 from sigcontract.registry.stats import RegistryStats, summed
 
@@ -167,12 +167,15 @@ class GraphExecRegistry:
             The driver failed, as for want of memory. Nothing was registered, and the registry stays usable.
         """
         self._refuse_unless_open()
+        # With no lock held: both ask the graph's owner.
         signature = read_graph(graph, driver=self._driver)
+        source = SourceGraph(graph, label or "", signature)
         events: list[Event] = []
         try:
             with self.reentry.entered(), self._lock:
                 self._refuse_unless_open()
-                source = SourceGraph(graph, f"#{self._registered}" if label is None else label, signature)
+                if label is None:
+                    source.label = f"#{self._registered}"
                 entry = self._place(source, events)
                 self._registered += 1
         finally:
@@ -294,7 +297,7 @@ class GraphExecRegistry:
             entry.group._execs.append(own)
             self._leave_exec(entry.group, shared, events)
             self._fallbacks += 1
-            events.append(FellBack(label=entry.label, result=result_name(refusal.result)))
+            events.append(FellBack(label=entry.label, result=UpdateResult.name_of(refusal.result)))
 
     # Registration, with the registry's lock held
 

@@ -61,7 +61,10 @@ class DedupedCudaGraphRegistry:
         self.registry.seal()
 
     def stats(self) -> tuple[int, int]:
-        """Return the number of graphs registered and of executables that they share."""
+        """Return the number of graphs registered and of executables that they share.
+
+        SGLang counts its groups, each of which has one executable, and logs them as such.
+        """
         stats = self.registry.stats()
         return stats.graphs, stats.execs
 

@@ -24,7 +24,7 @@ from sigcontract.registry.sources import SourceGraph
 if TYPE_CHECKING:
     from sigcontract.model.graph import GraphSignature
 
-__all__ = ["RETIRED", "Counts", "Judgement", "SharedExec", "result_name"]
+__all__ = ["RETIRED", "Counts", "Judgement", "SharedExec"]
 
 #: Answer of an executable that is gone. No CUgraphExecUpdateResult is negative.
 RETIRED: Final = UpdateOutcome(-1, 0, 0)
@@ -130,10 +130,11 @@ class SharedExec:
         RegistryError
             The graph was reset, or released by another thread (``reset_graph``, ``released``).
         """
+        source.check_owner()
         with self._lock:
             if self._retired:
                 return RETIRED
-            source.check()
+            source.check_kept()
             if self.held is not source:
                 outcome = self._point_at(source, events, replay=True)
                 if outcome.result:
@@ -191,7 +192,7 @@ class SharedExec:
             return UpdateOutcome(UpdateResult.SUCCESS, 0, 0)
         if outcome.result:
             self.held = before  # a refusal leaves the executable as it was (measured, 1,089 of 1,089)
-            name = result_name(outcome.result)
+            name = UpdateResult.name_of(outcome.result)
             self.counts.refusals[name] += 1
             events.append(
                 UpdateRefused(
@@ -238,11 +239,3 @@ class SharedExec:
         elif self.members > 1 and not self._warned:
             self._warned = True
             events.append(StreamsSerialised(label=source.label, members=self.members, streams=(self._stream, stream)))
-
-
-def result_name(result: int) -> str:
-    """Return the name of a CUgraphExecUpdateResult, ``RESULT_9`` for one that no header names."""
-    try:
-        return UpdateResult(result).name
-    except ValueError:
-        return f"RESULT_{result}"

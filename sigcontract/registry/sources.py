@@ -21,6 +21,8 @@ class SourceGraph:
     ----------
     handle
         The CUgraph.
+    label
+        The name of its entry.
     nodes
         Each node record once, those of children and readable bodies included.
     node_count
@@ -31,7 +33,7 @@ class SourceGraph:
 
     def __init__(self, owner: Any, label: str, signature: GraphSignature) -> None:
         self.owner: Any = owner
-        self.label: Final = label
+        self.label = label
         self.signature: Final = signature
         self.handle: Final = graph_handle(owner)
         self.nodes: Final = distinct_nodes(signature)
@@ -39,20 +41,24 @@ class SourceGraph:
         self.node_count: Final = sum(1 for _ in signature.walk()) if nested else len(signature.nodes)
         self._raw: Callable[[], int] | None = getattr(owner, "raw_cuda_graph", None)
 
-    def check(self) -> None:
-        """Refuse a graph that was let go, or a capture of PyTorch that was reset: its CUgraph may be gone.
+    def check_kept(self) -> None:
+        """Refuse a graph that was let go: RegistryError (``released``)."""
+        if self.owner is None:
+            raise RegistryError(f"{self.label}: the entry was released; register the graph again", code="released")
+
+    def check_owner(self) -> None:
+        """Refuse a capture of PyTorch that was reset: its CUgraph may be gone. Calls the owner: with no lock held.
 
         Raises
         ------
         RegistryError
-            It was dropped (``released``); reset, or captured again since (``reset_graph``).
+            It was reset, or captured again since (``reset_graph``).
         """
-        if self._raw is None:
-            if self.owner is None:
-                raise RegistryError(f"{self.label}: the entry was released; register the graph again", code="released")
+        raw = self._raw
+        if raw is None:
             return
         try:
-            handle = self._raw()
+            handle = raw()
         except RuntimeError as error:
             raise self._was_reset() from error
         if handle != self.handle:

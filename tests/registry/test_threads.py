@@ -1,12 +1,14 @@
 """Many threads and streams on one registry."""
 
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from sigcontract.errors import RegistryError
 from sigcontract.registry.events import Event, StreamsSerialised
-from tests.registry.rig import Rig, closed
+from tests.driver.build import GraphBuilder
+from tests.registry.rig import Capture, Rig, closed
 
 THREADS = 8
 
@@ -38,6 +40,41 @@ def test_threads_that_register_at_once_share_as_one_would() -> None:
             entries = list(pool.map(registry.register, graphs))
         assert (rig.execs(), registry.stats().graphs) == (2, 24)
         assert [rig.replayed(entry.replay) for entry in entries] == [{value} for value in range(24)]
+
+
+class Watched(Capture):
+    """A capture whose own methods run code of its user's, which may wait for a lock of theirs."""
+
+    def __init__(self, builder: GraphBuilder, held: Callable[[], list[bool]]) -> None:
+        super().__init__(builder)
+        self._held = held
+        self.found: list[bool] = []
+
+    def raw_cuda_graph(self) -> int:
+        self.found += self._held()
+        return super().raw_cuda_graph()
+
+    def reset(self) -> None:
+        self.found += self._held()
+        super().reset()
+
+
+def test_no_lock_is_held_while_the_owner_of_a_graph_is_called() -> None:
+    rig = Rig()
+    registry = rig.registry()
+
+    def held() -> list[bool]:
+        execs = [shared for group in registry.groups for shared in group._execs]
+        return [lock.locked() for lock in (registry._lock, *(shared._lock for shared in execs))]
+
+    captures = [Watched(rig.builder(value), held) for value in (1, 2)]
+    entries = [registry.register(capture) for capture in captures]
+    for entry in (*entries, *entries):
+        entry.replay(0)
+    entries[0].reset()
+    registry.close(reset=True)
+    assert (set(captures[0].found), set(captures[1].found)) == ({False}, {False})
+    assert [capture.resets for capture in captures] == [1, 1]
 
 
 def test_closing_while_others_replay_ends_in_order() -> None:
