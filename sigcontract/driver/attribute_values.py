@@ -5,10 +5,14 @@ not know, and its members are views that outlive what they look into.
 """
 
 from struct import Struct
+from typing import Any
+
+from msgspec.structs import astuple
 
 from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
 from sigcontract.errors import GraphReadError
 from sigcontract.model.attributes import (
+    VALUE_TYPES,
     AccessPolicyWindow,
     AttributeId,
     AttributeValue,
@@ -21,7 +25,14 @@ from sigcontract.model.attributes import (
 )
 from sigcontract.model.record import MAX_EXACT_INT
 
-__all__ = ["ATTRIBUTE_CUDA_VERSION", "ZERO_WHERE_NOT_PASSED", "decode_attribute", "encode_attribute", "exact"]
+__all__ = [
+    "ATTRIBUTE_CUDA_VERSION",
+    "ZERO_WHERE_NOT_PASSED",
+    "decode_attribute",
+    "encode_attribute",
+    "exact",
+    "used_bytes",
+]
 
 #: The CUDA version whose cuda.h first has the id. IGNORE (0) is no attribute and is never asked for.
 ATTRIBUTE_CUDA_VERSION: dict[int, int] = {
@@ -57,29 +68,21 @@ ZERO_WHERE_NOT_PASSED = frozenset(
     }
 )
 
-_SIGNED = frozenset(
-    {
-        AttributeId.COOPERATIVE,
-        AttributeId.SYNCHRONIZATION_POLICY,
-        AttributeId.CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-        AttributeId.PROGRAMMATIC_STREAM_SERIALIZATION,
-        AttributeId.PRIORITY,
-        AttributeId.MEM_SYNC_DOMAIN,
-        AttributeId.PORTABLE_CLUSTER_SIZE_MODE,
-        AttributeId.SHARED_MEMORY_MODE,
-    }
-)
+_INT, _UINT = Struct("<i"), Struct("<I")
 _UNSIGNED = frozenset({AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING})
-_CLUSTER = frozenset({AttributeId.CLUSTER_DIMENSION, AttributeId.PREFERRED_CLUSTER_DIMENSION})
-
-_INT = Struct("<i")
-_UINT = Struct("<I")
-_DIM = Struct("<III")
-_WINDOW = Struct("<QQIii")
-_DOMAIN_MAP = Struct("<BB")
-_PROGRAMMATIC_EVENT = Struct("<Qii")
-_COMPLETION_EVENT = Struct("<Qi")
-_UPDATABLE = Struct("<i4xQ")
+#: Members of the union, their fields in the order of the record's.
+_STRUCTS: dict[type, Struct] = {
+    ClusterDim: Struct("<III"),
+    AccessPolicyWindow: Struct("<QQIii"),
+    MemSyncDomainMap: Struct("<BB"),
+    ProgrammaticEvent: Struct("<Qii"),
+    LaunchCompletionEvent: Struct("<Qi"),
+    DeviceUpdatableNode: Struct("<i4xQ"),
+}
+_LAYOUTS: dict[int, tuple[type[Any], Struct]] = {
+    attribute_id: (kind, _STRUCTS.get(kind, _UINT if attribute_id in _UNSIGNED else _INT))
+    for attribute_id, kind in VALUE_TYPES.items()
+}
 
 
 def exact(value: int, what: str) -> int:
@@ -114,45 +117,15 @@ def decode_attribute(attribute_id: int, data: bytes) -> AttributeValue:
     if len(data) != ATTRIBUTE_VALUE_BYTES:
         msg = f"the value of launch attribute {attribute_id} has {len(data)} bytes; give the union's 64 bytes"
         raise GraphReadError(msg)
-    if attribute_id in _SIGNED:
-        return int(_INT.unpack_from(data)[0])
-    if attribute_id in _CLUSTER:
-        x, y, z = _DIM.unpack_from(data)
-        return ClusterDim(x=x, y=y, z=z)
-    if attribute_id in _UNSIGNED:
-        return int(_UINT.unpack_from(data)[0])
-    return _decode_struct(attribute_id, data)
-
-
-def _decode_struct(attribute_id: int, data: bytes) -> AttributeValue:
-    match attribute_id:
-        case AttributeId.ACCESS_POLICY_WINDOW:
-            base, size, ratio, hit, miss = _WINDOW.unpack_from(data)
-            return AccessPolicyWindow(
-                base_address=exact(base, "accessPolicyWindow.base_ptr"),
-                size_bytes=exact(size, "accessPolicyWindow.num_bytes"),
-                hit_ratio_bits=ratio,
-                hit_property=hit,
-                miss_property=miss,
-            )
-        case AttributeId.MEM_SYNC_DOMAIN_MAP:
-            default, remote = _DOMAIN_MAP.unpack_from(data)
-            return MemSyncDomainMap(default=default, remote=remote)
-        case AttributeId.PROGRAMMATIC_EVENT:
-            event, flags, at_block_start = _PROGRAMMATIC_EVENT.unpack_from(data)
-            return ProgrammaticEvent(
-                event=exact(event, "programmaticEvent.event"), flags=flags, trigger_at_block_start=at_block_start
-            )
-        case AttributeId.LAUNCH_COMPLETION_EVENT:
-            event, flags = _COMPLETION_EVENT.unpack_from(data)
-            return LaunchCompletionEvent(event=exact(event, "launchCompletionEvent.event"), flags=flags)
-        case AttributeId.DEVICE_UPDATABLE_KERNEL_NODE:
-            updatable, node = _UPDATABLE.unpack_from(data)
-            return DeviceUpdatableNode(
-                device_updatable=updatable, device_node=exact(node, "deviceUpdatableKernelNode.devNode")
-            )
-        case _:
-            return RawValue(hex=data.hex())
+    if attribute_id not in _LAYOUTS:
+        return RawValue(hex=data.hex())
+    kind, layout = _LAYOUTS[attribute_id]
+    values = layout.unpack_from(data)
+    if kind is int:
+        return int(values[0])
+    names = zip(kind.__struct_fields__, values, strict=True)
+    value: AttributeValue = kind(**{name: exact(field, f"{kind.__name__}.{name}") for name, field in names})
+    return value
 
 
 def encode_attribute(attribute_id: int, value: AttributeValue) -> bytes:
@@ -161,31 +134,18 @@ def encode_attribute(attribute_id: int, value: AttributeValue) -> bytes:
     Raises
     ------
     GraphReadError
-        An integer was given for an attribute that is none.
+        The attribute holds another type.
     """
-    if isinstance(value, int) and attribute_id not in _SIGNED | _UNSIGNED:
-        msg = f"launch attribute {attribute_id} is not an integer; give a typed value or a RawValue"
+    if isinstance(value, RawValue):
+        return bytes.fromhex(value.hex)
+    kind, layout = _LAYOUTS.get(attribute_id, (RawValue, _INT))
+    if not isinstance(value, kind):
+        msg = f"the value of launch attribute {attribute_id} is of type {kind.__name__}, not {value!r}"
         raise GraphReadError(msg)
-    return _pack(attribute_id, value).ljust(ATTRIBUTE_VALUE_BYTES, b"\0")
+    fields = (value,) if isinstance(value, int) else astuple(value)
+    return layout.pack(*fields).ljust(ATTRIBUTE_VALUE_BYTES, b"\0")
 
 
-def _pack(attribute_id: int, value: AttributeValue) -> bytes:  # noqa: PLR0911  one answer a type
-    match value:
-        case int():
-            return (_UINT if attribute_id in _UNSIGNED else _INT).pack(value)
-        case ClusterDim():
-            return _DIM.pack(value.x, value.y, value.z)
-        case AccessPolicyWindow():
-            return _WINDOW.pack(
-                value.base_address, value.size_bytes, value.hit_ratio_bits, value.hit_property, value.miss_property
-            )
-        case MemSyncDomainMap():
-            return _DOMAIN_MAP.pack(value.default, value.remote)
-        case ProgrammaticEvent():
-            return _PROGRAMMATIC_EVENT.pack(value.event, value.flags, value.trigger_at_block_start)
-        case LaunchCompletionEvent():
-            return _COMPLETION_EVENT.pack(value.event, value.flags)
-        case DeviceUpdatableNode():
-            return _UPDATABLE.pack(value.device_updatable, value.device_node)
-        case RawValue():
-            return bytes.fromhex(value.hex)
+def used_bytes(attribute_id: int) -> int:
+    """Return how many of the 64 bytes an id uses; what a caller left in the others is noise."""
+    return _LAYOUTS[attribute_id][1].size if attribute_id in _LAYOUTS else ATTRIBUTE_VALUE_BYTES

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from struct import Struct
 
+from sigcontract.driver.attribute_values import used_bytes
 from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
 from sigcontract.model.attributes import AttributeId
 
@@ -17,27 +18,6 @@ SCHEDULING_OFF = _ATTRIBUTE.pack(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING, byt
 
 #: Arrays of ended nodes that may stay until they are swept out.
 _SPARE_ARRAYS = 256
-
-#: Bytes of the value that an id uses. What a caller left in the rest of the union is noise.
-_USED_BYTES = {
-    AttributeId.ACCESS_POLICY_WINDOW: 28,
-    AttributeId.COOPERATIVE: 4,
-    AttributeId.SYNCHRONIZATION_POLICY: 4,
-    AttributeId.CLUSTER_DIMENSION: 12,
-    AttributeId.CLUSTER_SCHEDULING_POLICY_PREFERENCE: 4,
-    AttributeId.PROGRAMMATIC_STREAM_SERIALIZATION: 4,
-    AttributeId.PROGRAMMATIC_EVENT: 16,
-    AttributeId.PRIORITY: 4,
-    AttributeId.MEM_SYNC_DOMAIN_MAP: 2,
-    AttributeId.MEM_SYNC_DOMAIN: 4,
-    AttributeId.PREFERRED_CLUSTER_DIMENSION: 12,
-    AttributeId.LAUNCH_COMPLETION_EVENT: 12,
-    AttributeId.DEVICE_UPDATABLE_KERNEL_NODE: 16,
-    AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT: 4,
-    AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING: 4,
-    AttributeId.PORTABLE_CLUSTER_SIZE_MODE: 4,
-    AttributeId.SHARED_MEMORY_MODE: 4,
-}
 
 
 class LaunchLedger:
@@ -145,6 +125,5 @@ def _decode(carried: bytes) -> dict[int, bytes]:
     attributes = {}
     for attribute_id, value in _ATTRIBUTE.iter_unpack(carried):
         if attribute_id != AttributeId.IGNORE:
-            used = _USED_BYTES.get(attribute_id, ATTRIBUTE_VALUE_BYTES)
-            attributes[attribute_id] = value[:used].ljust(ATTRIBUTE_VALUE_BYTES, b"\0")
+            attributes[attribute_id] = value[: used_bytes(attribute_id)].ljust(ATTRIBUTE_VALUE_BYTES, b"\0")
     return attributes

@@ -11,6 +11,7 @@ from sigcontract.model.dims import Dim3
 from sigcontract.model.record import Handle, Int32, Record, Size, UInt32
 
 __all__ = [
+    "VALUE_TYPES",
     "AccessPolicyWindow",
     "AttributeId",
     "AttributeOrigin",
@@ -168,7 +169,7 @@ class LaunchAttribute(Record, frozen=True, kw_only=True):
                 msg = f"an attribute that is {self.state} has no value, not {self.value!r}; set it to null"
                 raise InvariantError(msg, path="$.value")
             return
-        expected = _VALUE_TYPES.get(self.id, RawValue)
+        expected = VALUE_TYPES.get(self.id, RawValue)
         if not isinstance(self.value, expected):
             msg = f"the value of {self.name} is of type {expected.__name__}, not {type(self.value).__name__}"
             raise InvariantError(msg, path="$.value")
@@ -188,7 +189,7 @@ class LaunchAttribute(Record, frozen=True, kw_only=True):
 
 
 #: What the union holds for each id that has a name here. Any other id keeps its bytes.
-_VALUE_TYPES: dict[int, type] = {
+VALUE_TYPES: dict[int, type] = {
     AttributeId.ACCESS_POLICY_WINDOW: AccessPolicyWindow,
     AttributeId.COOPERATIVE: int,
     AttributeId.SYNCHRONIZATION_POLICY: int,

@@ -81,10 +81,18 @@ def test_an_id_without_a_type_keeps_its_bytes() -> None:
     assert encode_attribute(15, RawValue(hex=data.hex())) == data
 
 
-def test_an_integer_for_an_attribute_that_is_none_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("attribute_id", "value", "message"),
+    [
+        (4, 2, "the value of launch attribute 4 is of type ClusterDim, not 2"),
+        (8, ClusterDim(x=1, y=1, z=1), "the value of launch attribute 8 is of type int, not ClusterDim(x=1, y=1, z=1)"),
+        (15, 2, "the value of launch attribute 15 is of type RawValue, not 2"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(attribute_id: int, value: AttributeValue, message: str) -> None:
     with pytest.raises(GraphReadError) as caught:
-        encode_attribute(4, 2)
-    assert str(caught.value) == "launch attribute 4 is not an integer; give a typed value or a RawValue"
+        encode_attribute(attribute_id, value)
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("size", [0, 4, 63, 65])
