@@ -37,6 +37,9 @@ def predict_update(
 ) -> UpdatePrediction:
     """Predict cuGraphExecUpdate of an exec to another graph of the same process.
 
+    It speaks of an exec of which every earlier update was safe. After one that was taken all the same, what the exec
+    runs is not known, and an update that is called safe then does not mend it: instantiate anew.
+
     Parameters
     ----------
     held
