@@ -1,6 +1,7 @@
 """A diff as text for people: what differs, in its place, repeated parts once, and why it matters."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from textwrap import wrap
@@ -26,7 +27,7 @@ _NAME = 56
 _VALUE = 44
 _DETAILS = 90
 _REASON = 110
-_FIELDS = 3
+_FIELDS_SHOWN = 3
 #: What is cut to fit a narrow page keeps at least this much.
 _LEAST = 20
 #: What stands on a line besides two values: indent, field, arrow, verdict.
@@ -171,7 +172,7 @@ def _details(changes: Sequence[Change], page: _Page) -> Iterator[str]:
     value = page.room(2 * _VALUE, _BESIDE_VALUES) // 2
     for change in changes:
         difference = change.difference
-        text = f"{safe(_field(change))} {change_of(difference.old, difference.new, width=value)}"
+        text = f"{safe(_fields(change))} {change_of(difference.old, difference.new, width=value)}"
         if line and (difference.verdict is not verdict or len(line) + len(text) > page.room(_DETAILS, _BESIDE_DETAILS)):
             yield f"{line}  {page.verdict(verdict)}"
             line = ""
@@ -186,8 +187,13 @@ def _details(changes: Sequence[Change], page: _Page) -> Iterator[str]:
 def _field(change: Change) -> str:
     """Return the path below the node, as a person would say it."""
     field = change.paths[0] if change.paths[0].startswith("dependencies") else change.difference.field
-    more = f" and {change.number // len(change.places) - 1} more" if change.number > len(change.places) > 0 else ""
-    return _ATTRIBUTE.sub(r"\1", field).removeprefix(".") + more
+    return _ATTRIBUTE.sub(r"\1", field).removeprefix(".")
+
+
+def _fields(change: Change) -> str:
+    """Return the path below the node of a known difference, and how many more there are in the node itself."""
+    more = change.number // len(change.places) - 1
+    return f"{_field(change)} and {more} more" if more else _field(change)
 
 
 def _notes(changes: Sequence[Change], page: _Page) -> Iterator[str]:
@@ -206,12 +212,15 @@ def _extent(rule: str, changes: Sequence[Change]) -> str:
     """Return of what and of how much something is not known."""
     if rule == "node.alignment":
         return ""
-    count = max(change.number for change in changes)
+    nodes: Counter[str] = Counter()
+    for change in changes:
+        nodes[_field(change)] += change.number
+    count = max(nodes.values())
     if rule == "function.code-unknown":
         return f": {counted(count, 'function')}"
-    fields = ", ".join(map(_field, changes[:_FIELDS]))
-    more = f" and {len(changes) - _FIELDS} more" if len(changes) > _FIELDS else ""
-    return f": {safe(fields)}{more} of {counted(count, 'node')}"
+    fields = list(nodes)
+    more = f" and {len(fields) - _FIELDS_SHOWN} more" if len(fields) > _FIELDS_SHOWN else ""
+    return f": {safe(', '.join(fields[:_FIELDS_SHOWN]))}{more} of {counted(count, 'node')}"
 
 
 def _is_explained(verdict: Verdict, rule: str) -> bool:

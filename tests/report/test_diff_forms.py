@@ -115,6 +115,15 @@ def test_what_is_not_known_is_said_under_the_graph_and_equal_graphs_are_drawn_on
     assert drawn(unknown, unknown) == GOLDEN_UNKNOWN
 
 
+def test_what_is_not_known_of_many_nodes_names_each_attribute_once_and_counts_all_nodes() -> None:
+    hidden = without_value(AttributeId.MEM_SYNC_DOMAIN)
+    unknown = [without_code(kernel(hidden, name=node.name, func=node.func)) for node in LAYER * 24]
+    # Known on one side only is another difference than known on neither.
+    half = [*unknown[:100], *(without_code(node) for node in (LAYER * 24)[100:])]
+    lines = drawn(dump(graph(*half)), dump(graph(*unknown))).splitlines()
+    assert "  ? undetermined  kernel.attribute-unknown: mem_sync_domain of 216 nodes" in lines
+
+
 def test_no_difference_is_one_line() -> None:
     assert drawn(dump(graph(*LAYER)), dump(graph(*LAYER))) == "no differences in 1 graph\n"
 
