@@ -59,7 +59,7 @@ def register(subparsers: Subparsers) -> None:
         "--label",
         default=DEFAULT_LABEL,
         metavar="TEMPLATE",
-        help="labels of the graphs, with {order}, {caller}, {nodes}, {rank}, {pid} (default: %(default)s)",
+        help="labels of the graphs, with {order}, {caller}, {graph_id}, {nodes}, {rank}, {pid} (default: %(default)s)",
     )
     parser.add_argument("--format", choices=("json", "msgpack"), default="json", help="form of the dumps")
     parser.add_argument("--stacks", action="store_true", help="keep the Python stack of every instantiation")

@@ -64,6 +64,10 @@ class CuptiApi(Protocol):
         """cuStreamGetAttribute: the 64 bytes of CUlaunchAttributeValue, or None where the driver will not say."""
         ...
 
+    def graph_id(self, graph: int) -> int | None:
+        """cuptiGetGraphId: the number under which profilers show a CUgraph, or None where CUPTI will not say."""
+        ...
+
     def streams_refuse(self, attribute_id: int) -> bool:
         """Whether no stream can have the attribute: the driver refuses to set it on one. False: cannot tell."""
         ...
@@ -149,6 +153,11 @@ class Cupti:
         if self._libcuda is None or self._libcuda.cuStreamGetAttribute(c_void_p(stream), attribute_id, value):
             return None
         return value.raw
+
+    def graph_id(self, graph: int) -> int | None:
+        """cuptiGetGraphId."""
+        number = c_uint32()
+        return None if self._library.cuptiGetGraphId(c_void_p(graph), byref(number)) else number.value
 
     def streams_refuse(self, attribute_id: int) -> bool:
         """Try to set the attribute to 0 on a stream of our own; nothing of the program's is touched."""

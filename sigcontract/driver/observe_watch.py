@@ -143,6 +143,17 @@ class Observations:
         self._require_open()
         return self._modules.code_sha256(func, kern) if self._modules is not None else None
 
+    def graph_id(self, graph: int) -> int | None:
+        """Return the number under which profilers show that CUgraph, or None where CUPTI will not say.
+
+        Raises
+        ------
+        ObserveError
+            Observing has ended.
+        """
+        self._require_open()
+        return self._cupti.graph_id(graph)
+
     @property
     def node_count(self) -> int:
         """How many living kernel nodes are known."""

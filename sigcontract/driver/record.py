@@ -37,7 +37,7 @@ DEFAULT_LABEL = "graph/{order}"
 #: Key of the dump's extensions under which a recording says what is missing, and where graphs were captured.
 EXTENSION = "sigcontract.record"
 
-_FIELDS = ("caller", "nodes", "order", "pid", "rank")
+_FIELDS = ("caller", "graph_id", "nodes", "order", "pid", "rank")
 _STACK_DEPTH = 64
 _OWN_CODE = str(Path(__file__).resolve().parents[1])
 _LIBRARY_CODE = tuple(
@@ -52,7 +52,8 @@ def check_label(template: str) -> None:
     ----------
     template
         Text with the fields ``{order}`` (0, 1, … in this process), ``{caller}`` (the function outside of libraries
-        that instantiated), ``{nodes}``, ``{pid}`` and ``{rank}``.
+        that instantiated), ``{graph_id}`` (the number under which profilers show the graph), ``{nodes}``, ``{pid}`` and
+        ``{rank}``.
     """
     try:
         names = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
@@ -235,18 +236,20 @@ class Recorder:
             self._seen += 1
             try:
                 signature = self._interned(read_graph(graph, observations=self._observations))
+                graph_id = self._observations.graph_id(graph) if self._observations is not None else None
             except SigcontractError as error:
                 self._problems.append(f"graph {order} could not be read: {error}")
             else:
-                self._keep(order, signature)
+                self._keep(order, graph_id, signature)
             self._unwritten = True
         self._writer.wake()
 
-    def _keep(self, order: int, signature: GraphSignature) -> None:
+    def _keep(self, order: int, graph_id: int | None, signature: GraphSignature) -> None:
         stack = list(_frames())
         label = self._options.label.format(
             order=order,
             caller=next((frame.f_code.co_qualname for frame in stack if not _is_library(frame)), "-"),
+            graph_id="-" if graph_id is None else graph_id,
             nodes=len(signature.nodes),
             pid=os.getpid(),
             rank=self.environment.rank if "{rank" in self._options.label else None,

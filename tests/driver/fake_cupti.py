@@ -91,6 +91,9 @@ class FakeCupti:
         value = self.streams.get(stream)
         return None if value is None else pack("<I", value).ljust(64, b"\xcc")
 
+    def graph_id(self, graph: int) -> int | None:
+        return graph + 1000 if graph else None
+
     def streams_refuse(self, attribute_id: int) -> bool:
         assert attribute_id == 16
         return self.refuses

@@ -332,6 +332,8 @@ def test_observing_that_has_ended_answers_nothing(cupti: FakeCupti, seen: Observ
     )
     assert ended.value.code == "observe_ended"
     with pytest.raises(ObserveError):
+        seen.graph_id(1)
+    with pytest.raises(ObserveError):
         seen.code_sha256(1, 0)
 
 

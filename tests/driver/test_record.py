@@ -129,6 +129,7 @@ def waited_until(condition: Callable[[], bool]) -> None:
         ("{nodes} nodes", ["1 nodes", "2 nodes", "1 nodes#2"]),
         ("{caller}", ["capture_model", "capture_model#2", "capture_model#3"]),
         ("{{{order}}}", ["{0}", "{1}", "{2}"]),
+        ("graph {graph_id}", ["graph 1001", "graph 1002", "graph 1003"]),
         ("r{rank}", ["r3", "r3#2", "r3#3"]),
     ],
 )
@@ -197,9 +198,10 @@ def test_without_cupti_the_dump_says_what_is_missing(path: Path, monkeypatch: py
         raise ObserveError("a profiler has it", code="cupti_taken")
 
     monkeypatch.setattr(OBSERVE, "Cupti", taken)
-    with record_to(path) as recorder:
+    with record_to(path, label="graph {graph_id}") as recorder:
         assert not recorder.observing
         recorder.add(1)
+    assert [entry.label for entry in dump_at(path).graphs] == ["graph -"]
     assert dump_at(path).extensions[EXTENSION]["problems"] == [
         "launches are not observed, attributes that nodes do not tell stay unread: a profiler has it"
     ]

@@ -300,6 +300,13 @@ def test_a_function_from_before_observing_has_unknown_code(bench: Bench, images:
         assert code_in_module(images["ptx"], seen, bench) is not None
 
 
+def test_a_graph_has_the_number_that_profilers_show(bench: Bench, seen: Observations) -> None:
+    first, second = bench.capture({}), bench.capture({})
+    numbers = [seen.graph_id(graph) for graph in (first, second, first)]
+    assert None not in numbers
+    assert numbers[0] == numbers[2] != numbers[1]
+
+
 def test_cupti_has_one_subscriber(seen: Observations) -> None:
     with pytest.raises(ObserveError) as refused:
         Observations(Cupti())
