@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from heapq import nsmallest
 from typing import Final, NamedTuple
 
 from sigcontract.compare.matching import by_label
@@ -13,6 +15,7 @@ from sigcontract.model.findings import Finding
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record
+from sigcontract.wire.validation import explains_unfit
 
 __all__ = ["MEMORY_SOURCE", "DumpGap", "GraphName", "NearMiss", "PolicyGroups", "gaps", "group_dumps"]
 
@@ -69,11 +72,17 @@ class DumpGap(Record, frozen=True, kw_only=True):
     rule: str
 
 
+#: How many nodes of each kind and name a graph has.
+_Likenesses = frozenset[tuple[tuple[int, str], int]]
+
+
 class _Entry(NamedTuple):
     name: GraphName
     graph: GraphSignature
+    likenesses: _Likenesses
 
 
+@explains_unfit("dumps", "profile")
 def group_dumps(
     dumps: Sequence[SignatureDump], policies: Iterable[str] = POLICIES, profile: DriverProfile | None = None
 ) -> tuple[PolicyGroups, ...]:
@@ -93,7 +102,11 @@ def group_dumps(
         if profile is not None:
             check_profile(profile, dump.environment)
     entries = [
-        _Entry(GraphName(dump=place, label=entry.label), entry.graph)
+        _Entry(
+            GraphName(dump=place, label=entry.label),
+            entry.graph,
+            frozenset(Counter(map(likeness, entry.graph.nodes)).items()),
+        )
         for place, dump in enumerate(dumps)
         for entry in dump.graphs
     ]
@@ -117,15 +130,14 @@ def _grouped(entries: Sequence[_Entry], policy: str, profile: DriverProfile | No
     by_key: dict[tuple[int, str], list[list[_Entry]]] = {}
     for entry in entries:
         of_key = by_key.setdefault((0 if across else entry.name.dump, key(policy, entry.graph, profile)), [])
-        for group in of_key:
-            # Equal keys are the same but for what is not known, and that is told by comparing with any of them.
-            if same(policy, group[0].graph, entry.graph, profile).same:
-                group.append(entry)
-                break
-        else:
-            group = [entry]
-            of_key.append(group)
+        group = next((group for group in of_key if same(policy, group[0].graph, entry.graph, profile).same), None)
+        if group is None:
+            group = []
             groups.append(group)
+            # What is not the same as itself, unknown as some of it is, is the same as no other.
+            if same(policy, entry.graph, entry.graph, profile).same:
+                of_key.append(group)
+        group.append(entry)
     alone = [group[0] for group in groups if len(group) == 1]
     saved_nodes = 0 if across else sum(len(entry.graph.nodes) for group in groups for entry in group[1:])
     return PolicyGroups(
@@ -142,15 +154,14 @@ def _grouped(entries: Sequence[_Entry], policy: str, profile: DriverProfile | No
 
 def _near_miss(entry: _Entry, entries: Sequence[_Entry], policy: str, profile: DriverProfile | None) -> NearMiss:
     """Compare a lone graph with those most like it, and return the one that fewest places part it from."""
-    nodes = Counter(map(likeness, entry.graph.nodes))
     others = [
         other
         for other in entries
         if other is not entry and (policy == "portable" or other.name.dump == entry.name.dump)
     ]
-    others.sort(key=lambda other: _unlike(nodes, other.graph))
+    nearest = nsmallest(_CANDIDATES, others, key=lambda other: _unlike(entry.likenesses, other.likenesses))
     best: tuple[int, GraphName, tuple[Finding, ...]] | None = None
-    for other in others[:_CANDIDATES]:
+    for other in nearest:
         reasons = same(policy, other.graph, entry.graph, profile).reasons
         places = sum(finding.count for finding in reasons)
         if best is None or places < best[0]:
@@ -160,6 +171,8 @@ def _near_miss(entry: _Entry, entries: Sequence[_Entry], policy: str, profile: D
     return NearMiss(graph=entry.name, nearest=best[1], reasons=best[2])
 
 
-def _unlike(nodes: Counter[tuple[int, str]], graph: GraphSignature) -> int:
-    others = Counter(map(likeness, graph.nodes))
+@lru_cache(maxsize=4096)  # many graphs of a program have the same kernels
+def _unlike(a: _Likenesses, b: _Likenesses) -> int:
+    """Return how many nodes only one of two graphs has, by kind and name."""
+    nodes, others = Counter(dict(a)), Counter(dict(b))
     return (nodes - others).total() + (others - nodes).total()
