@@ -1,8 +1,11 @@
-"""The registry under the names of the one in SGLang's CUDA graph backends, so that a server swaps one import.
+"""The registry under the names of the one in SGLang's CUDA graph backends, so that one assignment puts it in its place.
 
-Instead of the class that `sglang.srt.model_executor.runner_backend.cuda_graph_dedup_mixin` defines, bind this one::
+SGLang's mixin looks its class up in its own module; before the first capture::
 
+    from sglang.srt.model_executor.runner_backend import cuda_graph_dedup_mixin
     from sigcontract.registry.sglang import DedupedCudaGraphRegistry
+
+    cuda_graph_dedup_mixin.DedupedCudaGraphRegistry = DedupedCudaGraphRegistry
 
 What differs: no assertion ever ends the server, a graph that cannot share gets an executable of its own, and
 `close` destroys everything before it reports what failed. The mixin itself and SGLang are not needed to import this.
