@@ -6,10 +6,12 @@ after the last write. Whatever goes wrong becomes a line of `Recorder.problems`;
 
 import atexit
 import os
+import signal
 import string
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
 from types import FrameType, TracebackType
@@ -24,6 +26,7 @@ from sigcontract.driver.observe_watch import Observations, in_forked_child
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
 from sigcontract.driver.record_frameworks import distributed_rank, watch_frameworks
+from sigcontract.driver.record_signals import EndHooks
 from sigcontract.driver.record_writer import BackgroundWriter
 from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError, UsageError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
@@ -109,6 +112,7 @@ class Recorder:
         self._options = options
         self._on_write = on_write
         self._observations: Observations | None = None
+        self._until_closed = ExitStack()
         self._begin()
 
     def _begin(self) -> None:
@@ -167,7 +171,7 @@ class Recorder:
             self._observations.on_instantiated.append(self.add)
         except ObserveError as error:
             self._problems.append(f"launches are not observed, attributes that nodes do not tell stay unread: {error}")
-        watch_frameworks(self)
+        watch_frameworks(self, self._until_closed)
         atexit.register(self.close)
         in_forked_child(self._begin)
         return self
@@ -188,6 +192,7 @@ class Recorder:
             return
         self.end()
         self.yield_cupti(None)
+        self._until_closed.close()
         atexit.unregister(self.close)
 
     def end(self) -> None:
@@ -199,6 +204,18 @@ class Recorder:
             self.write(complete=True)
         elif self._on_write is not None:
             self._on_write(self)
+
+    def follow_signals(self, demand: int | None) -> None:
+        """Write at SIGTERM and os._exit too, and whenever the signal ``demand`` comes; see `EndHooks`."""
+        missing = EndHooks(self._told, demand).install()
+        if missing is not None:
+            self.complain(missing)
+
+    def _told(self, ends: bool) -> None:  # noqa: FBT001  EndHooks gives it by place
+        if ends:
+            self.end()
+        elif self._graphs and not self.ended:
+            self.write()
 
     def yield_cupti(self, reason: str | None) -> None:
         """Give CUPTI back, to a profiler of the program's own; from then on only nodes' own answers are recorded."""
@@ -228,7 +245,7 @@ class Recorder:
         return self._observations is not None
 
     def add(self, graph: int) -> None:
-        """Record a CUgraph as it is now. After the end nothing is: functions of the program stay wrapped, and call."""
+        """Record a CUgraph as it is now; after the end none is."""
         with self._lock:
             if self.ended:
                 return
@@ -344,6 +361,7 @@ def record_to(
     stacks: bool = False,
     host: bool = True,
     code: CodeSource = "images",
+    signals: bool = False,
 ) -> Recorder:
     """Record every graph that this process instantiates from now on, until the recorder is closed.
 
@@ -354,6 +372,9 @@ def record_to(
         process id in the name.
     label, stacks, host, code
         As `RecordOptions`.
+    signals
+        Whether to write at once on SIGUSR2, and before SIGTERM or os._exit ends the process, as ``sigcontract
+        record`` does. Handlers of the program's own are left alone. To be called from the main thread.
 
     Returns
     -------
@@ -381,7 +402,10 @@ def record_to(
         stem, dot, suffixes = target.name.partition(".")
         return target.with_name(f"{stem}.pid{process_id}{dot}{suffixes}")
 
-    return Recorder(path_of, RecordOptions(label=label, stacks=stacks, host=host, code=code)).start()
+    recorder = Recorder(path_of, RecordOptions(label=label, stacks=stacks, host=host, code=code)).start()
+    if signals:
+        recorder.follow_signals(signal.SIGUSR2)
+    return recorder
 
 
 def _frames() -> Iterator[FrameType]:

@@ -5,7 +5,8 @@ Nothing here imports a framework; functions of modules that the program imports 
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from ctypes import byref, c_int, c_uint64, c_void_p
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -39,36 +40,30 @@ class Recording(Protocol):
         ...
 
 
-#: Functions that start a profiler that needs CUPTI's subscription: module, function, what the report calls it.
-_PROFILERS = (
-    ("torch.autograd.profiler", "_prepare_profiler", "torch.profiler started"),
-    ("jax._src.profiler", "start_trace", "jax.profiler started"),
-    ("jax._src.profiler", "start_server", "jax.profiler's server started"),
-)
+#: Functions that start a profiler that needs CUPTI's subscription, by module, and what the report calls them.
+_PROFILERS = {
+    "torch.autograd.profiler": {"_prepare_profiler": "torch.profiler started"},
+    "jax._src.profiler": {"start_trace": "jax.profiler started", "start_server": "jax.profiler's server started"},
+}
 #: A module whose import alone means that the program is about to use CUPTI.
 _CUPTI_USERS = ("cupti",)
 
 
-def watch_frameworks(recording: Recording) -> None:
-    """Wrap what is there, and what will be imported."""
-    actions: dict[str, Callable[[Any], None]] = {}
-    for name, functions in _by_module().items():
-        actions[name] = functools.partial(_wrap_profilers, recording, functions)
+def watch_frameworks(recording: Recording, until: ExitStack) -> None:
+    """Wrap what is there, and what will be imported, until the stack is closed."""
+    actions: dict[str, Callable[[Any], None]] = {
+        name: functools.partial(_wrap_profilers, recording, until, functions) for name, functions in _PROFILERS.items()
+    }
     for name in _CUPTI_USERS:
         actions[name] = lambda _: recording.yield_cupti("the program imported cupti")
-    actions["torch.cuda.graphs"] = functools.partial(_wrap_torch_capture, recording)
+    actions["torch.cuda.graphs"] = functools.partial(_wrap_torch_capture, recording, until)
     for name in list(actions):
         module = sys.modules.get(name)
         if module is not None:
             actions.pop(name)(module)
-    sys.meta_path.insert(0, AfterImport(actions))
-
-
-def _by_module() -> dict[str, list[tuple[str, str]]]:
-    modules: dict[str, list[tuple[str, str]]] = {}
-    for module, function, what in _PROFILERS:
-        modules.setdefault(module, []).append((function, what))
-    return modules
+    finder = AfterImport(actions)
+    sys.meta_path.insert(0, finder)
+    until.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)
 
 
 class AfterImport(MetaPathFinder):
@@ -102,14 +97,17 @@ class AfterImport(MetaPathFinder):
         return spec
 
 
-def _wrap_profilers(recording: Recording, functions: list[tuple[str, str]], module: Any) -> None:
-    for name, what in functions:
-        original = getattr(module, name, None)
-        if original is not None:
-            setattr(module, name, _before(original, recording, functools.partial(recording.yield_cupti, what)))
+def _wrap_profilers(recording: Recording, until: ExitStack, functions: Mapping[str, str], module: Any) -> None:
+    for name, what in functions.items():
+        _wrap(module, name, recording, until, functools.partial(recording.yield_cupti, what))
 
 
-def _before(original: Callable[..., Any], recording: Recording, action: Callable[[], None]) -> Callable[..., Any]:
+def _wrap(owner: Any, name: str, recording: Recording, until: ExitStack, action: Callable[[], None]) -> None:
+    """Have an action come before a function, if there is such a function, until the stack is closed."""
+    original = getattr(owner, name, None)
+    if original is None:
+        return
+
     @functools.wraps(original)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -118,15 +116,16 @@ def _before(original: Callable[..., Any], recording: Recording, action: Callable
             recording.complain(f"{type(error).__name__} before {original.__name__}: {error}")
         return original(*args, **kwargs)
 
-    return wrapped
+    def unwrap() -> None:
+        if getattr(owner, name, None) is wrapped:  # not where somebody has wrapped it again since
+            setattr(owner, name, original)
+
+    setattr(owner, name, wrapped)
+    until.callback(unwrap)
 
 
-def _wrap_torch_capture(recording: Recording, module: Any) -> None:
+def _wrap_torch_capture(recording: Recording, until: ExitStack, module: Any) -> None:
     """Record at the end of PyTorch's captures where CUPTI does not tell of instantiations."""
-    graph_class = getattr(module, "CUDAGraph", None)
-    original = getattr(graph_class, "capture_end", None)
-    if graph_class is None or original is None:
-        return
 
     def add_captured() -> None:
         if not recording.observing:
@@ -134,7 +133,7 @@ def _wrap_torch_capture(recording: Recording, module: Any) -> None:
             if graph:
                 recording.add(graph)
 
-    graph_class.capture_end = _before(original, recording, add_captured)
+    _wrap(getattr(module, "CUDAGraph", None), "capture_end", recording, until, add_captured)
 
 
 def _captured_graph(stream: int) -> int:

@@ -94,7 +94,7 @@ def test_closing_gives_cupti_back_and_ends_recording(recorder: Recorder, program
     recorder.close()
     assert program.cupti.callback is None
     program.instantiate(2)
-    recorder.add(2)  # as PyTorch's wrapped capture_end does where CUPTI does not tell
+    recorder.add(2)  # as another thread may, inside of PyTorch's wrapped capture_end
     recorder.close()
     assert len(dump_at(path).graphs) == recorder.graph_count == 1
 
@@ -358,6 +358,35 @@ def test_a_forked_child_has_a_dump_of_its_own_if_any(path: Path, child: str, sta
     assert childs.exists() == (child == "records")
     if childs.exists():
         assert [len(entry.graph.nodes) for entry in dump_at(childs).graphs] == [2, 3]
+
+
+@pytest.mark.parametrize("ending", ["os.kill(os.getpid(), signal.SIGTERM)", "os._exit(5)"])
+def test_signals_and_os_exit_are_followed_where_that_is_asked_for(path: Path, ending: str) -> None:
+    begun = textwrap.dedent(FORK).partition("child = os.fork()")[0]
+    begun = begun.replace("record_to(sys.argv[1])", "record_to(sys.argv[1], signals=True)")
+    demand = """
+import signal, sigcontract.driver.record_writer as writer
+writer._DELAY_SECONDS = 60
+program.instantiate(2)
+os.kill(os.getpid(), signal.SIGUSR2)
+print(len(sc.load(sys.argv[1]).graphs), flush=True)
+program.instantiate(3)
+"""
+    program = begun.replace("import os, sys", "import os, sys, sigcontract as sc") + demand + ending
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (ended.returncode, ended.stdout) in ((-signal.SIGTERM, "2\n"), (5, "2\n")), ended.stderr
+    dump = dump_at(path)
+    assert (len(dump.graphs), dump.complete) == (3, True)
+
+
+def test_a_signal_after_the_end_writes_nothing(path: Path, program: FakeProgram) -> None:
+    with record_to(path) as recorder:
+        program.instantiate(1)
+    recorder._told(ends=False)
+    recorder._told(ends=True)
+    assert dump_at(path).complete
 
 
 def test_a_killed_process_leaves_a_whole_dump_that_says_it_is_not_complete(path: Path) -> None:

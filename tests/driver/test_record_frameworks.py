@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,12 @@ def recording() -> Recording:
     return Recording()
 
 
+@pytest.fixture
+def until() -> Iterator[ExitStack]:
+    with ExitStack() as until:
+        yield until
+
+
 @pytest.fixture(autouse=True)
 def _modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     files = {
@@ -81,10 +88,12 @@ def _modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("early", [False, True])
-def test_a_profiler_of_torch_is_given_cupti_before_it_starts(recording: Recording, early: bool) -> None:
+def test_a_profiler_of_torch_is_given_cupti_before_it_starts(
+    recording: Recording, early: bool, until: ExitStack
+) -> None:
     if early:
         importlib.import_module("torch.autograd.profiler")
-    watch_frameworks(recording)
+    watch_frameworks(recording, until)
     profiler = importlib.import_module("torch.autograd.profiler")
     assert recording.reasons == []
     assert profiler._prepare_profiler("c", activities=(1,)) == ("prepared", "c", (1,))
@@ -92,21 +101,25 @@ def test_a_profiler_of_torch_is_given_cupti_before_it_starts(recording: Recordin
     assert profiler._prepare_profiler.__doc__ == "Prepare."
 
 
-def test_a_profiler_of_jax_is_given_cupti(recording: Recording) -> None:
-    watch_frameworks(recording)
+def test_a_profiler_of_jax_is_given_cupti(recording: Recording, until: ExitStack) -> None:
+    watch_frameworks(recording, until)
     assert importlib.import_module("jax._src.profiler").start_trace("folder") == "folder"
     assert recording.reasons == ["jax.profiler started"]
 
 
-def test_a_program_that_imports_cupti_is_given_it(recording: Recording) -> None:
-    watch_frameworks(recording)
+def test_a_program_that_imports_cupti_is_given_it(recording: Recording, until: ExitStack) -> None:
+    watch_frameworks(recording, until)
     importlib.import_module("cupti")
     assert recording.reasons == ["the program imported cupti"]
 
 
 @pytest.mark.parametrize(("observing", "graph", "added"), [(True, 5, []), (False, 5, [5]), (False, 0, [])])
 def test_captures_of_torch_are_recorded_where_cupti_does_not_tell(
-    recording: Recording, monkeypatch: pytest.MonkeyPatch, observing: bool, graph: int, added: list[int]
+    recording: Recording,
+    monkeypatch: pytest.MonkeyPatch,
+    observing: bool,
+    graph: int,
+    added: list[int],
 ) -> None:
     monkeypatch.setattr(recording, "observing", observing)
     streams: list[int] = []
@@ -116,28 +129,30 @@ def test_captures_of_torch_are_recorded_where_cupti_does_not_tell(
         return graph
 
     monkeypatch.setattr(record_frameworks, "_captured_graph", captured)
-    watch_frameworks(recording)
+    watch_frameworks(recording, ExitStack())
     graphs = importlib.import_module("torch.cuda.graphs")
     assert graphs.CUDAGraph().capture_end() == "ended"
     assert recording.added == added
     assert streams == ([] if observing else [0x77])
 
 
-def test_a_fault_of_recording_stays_out_of_the_program(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_recording_stays_out_of_the_program(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, until: ExitStack
+) -> None:
     def fail(_reason: str | None) -> None:
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(recording, "yield_cupti", fail)
-    watch_frameworks(recording)
+    watch_frameworks(recording, until)
     assert importlib.import_module("jax._src.profiler").start_trace("folder") == "folder"
     assert recording.problems == ["ZeroDivisionError before start_trace: ours"]
 
 
-def test_a_wrapped_import_leaves_the_module_as_it_would_be(recording: Recording) -> None:
+def test_a_wrapped_import_leaves_the_module_as_it_would_be(recording: Recording, until: ExitStack) -> None:
     plain = importlib.import_module("torch.autograd.profiler").__spec__
     for name in ("torch.autograd.profiler", "torch.autograd", "torch"):
         del sys.modules[name]
-    watch_frameworks(recording)
+    watch_frameworks(recording, until)
     module = importlib.import_module("torch.autograd.profiler")
     spec = module.__spec__
     assert plain is not None
@@ -145,6 +160,29 @@ def test_a_wrapped_import_leaves_the_module_as_it_would_be(recording: Recording)
     assert type(spec.loader) is type(plain.loader)
     assert spec.origin == plain.origin
     assert "def _prepare_profiler" in spec.loader.get_source(module.__name__)  # type: ignore[union-attr]
+
+
+def test_what_was_wrapped_is_as_before_when_recording_ends(recording: Recording, until: ExitStack) -> None:
+    profiler, finders = importlib.import_module("torch.autograd.profiler"), list(sys.meta_path)
+    original = profiler._prepare_profiler
+    watch_frameworks(recording, until)
+    graphs = importlib.import_module("torch.cuda.graphs")
+    assert profiler._prepare_profiler is not original
+    until.close()
+    assert profiler._prepare_profiler is original
+    assert not hasattr(graphs.CUDAGraph.capture_end, "__wrapped__")
+    assert sys.meta_path == finders
+
+
+def test_a_function_that_was_replaced_since_stays_so(
+    recording: Recording, until: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profiler = importlib.import_module("torch.autograd.profiler")
+    watch_frameworks(recording, until)
+    another = object()
+    monkeypatch.setattr(profiler, "_prepare_profiler", another)
+    until.close()
+    assert profiler._prepare_profiler is another
 
 
 def test_a_module_that_is_not_there_stays_missing() -> None:
