@@ -14,6 +14,7 @@ from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, Signat
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
+from sigcontract.wire.validation import explains_unfit
 
 __all__ = ["Comparison", "compare_dumps", "diff"]
 
@@ -64,6 +65,7 @@ class Comparison(NamedTuple):
     changes: tuple[GraphChanges | None, ...]
 
 
+@explains_unfit("old", "new", "profile")
 def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions about them
     old: SignatureDump,
     new: SignatureDump,

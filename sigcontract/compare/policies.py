@@ -23,6 +23,7 @@ from sigcontract.model.findings import Finding, Verdict
 from sigcontract.model.graph import Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.wire.canonical import digest, portable_digest, portable_form
+from sigcontract.wire.validation import explains_unfit
 
 if TYPE_CHECKING:
     from sigcontract.model.profile import DriverProfile
@@ -89,6 +90,7 @@ class _Policy(NamedTuple):
     key: Callable[[GraphSignature, NodeJudge], str]
 
 
+@explains_unfit("a", "b", "profile")
 def same(
     policy: str,
     a: GraphSignature,
@@ -125,6 +127,7 @@ def same(
     return PolicyAnswer(policy, not parting, Verdict.worst(all_found), parting)
 
 
+@explains_unfit("graph", "profile")
 def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = None, *, flags: int = 0) -> str:
     """Return a text that is equal for graphs that are the same under a policy.
 

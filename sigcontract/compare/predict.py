@@ -9,6 +9,7 @@ from sigcontract.compare.effects import Difference, by_rule, evidence_under
 from sigcontract.compare.pairing import Pairing, Refusal, body_pairs, pair_graphs, subject_of
 from sigcontract.errors import NotComparableError
 from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult, Verdict
+from sigcontract.wire.validation import explains_unfit
 
 if TYPE_CHECKING:
     from sigcontract.model.dump import Environment
@@ -27,6 +28,7 @@ Placed = tuple[Difference, str, str | None]
 Origin = dict[str, "NodeSignature"] | None
 
 
+@explains_unfit("held", "candidate", "profile", "fixed")
 def predict_update(
     held: "GraphSignature",
     candidate: "GraphSignature",

@@ -28,6 +28,7 @@ from sigcontract.model.nodes import (
     PointerFacts,
 )
 from sigcontract.wire.limits import MAX_GRAPH_DEPTH
+from sigcontract.wire.validation import explains_unfit
 
 __all__ = ["DEVICE_LOCATION", "portable_form"]
 
@@ -36,6 +37,7 @@ _NO_HANDLE = "0x" + "0" * 16
 DEVICE_LOCATION = 1
 
 
+@explains_unfit("graph")
 def portable_form(graph: GraphSignature) -> GraphSignature:
     """Return the graph with its process taken out, equal for two runs that captured the same.
 

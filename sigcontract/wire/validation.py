@@ -1,21 +1,26 @@
 """Whether a record holds what its fields declare: constructors do not look, every way out of the package does."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from sigcontract.errors import DecodeError, InvariantError, LimitError, UsageError
+from sigcontract.errors import DecodeError, InvariantError, LimitError, SigcontractError, UsageError
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.record import Record
 from sigcontract.wire.faults import below, translated
 from sigcontract.wire.tables import Folder, Tables
 
-__all__ = ["canonical_tables", "validate"]
+__all__ = ["UNFIT", "canonical_tables", "explains_unfit", "validate"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: What encoders, decoders and hashes raise on values that are not what the fields declare.
 UNFIT = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError, MemoryError, AttributeError)
 
+_UNLIKE = "a value is equal to no value of the type that its field declares, as a list for a tuple"
 _TABLES = msgspec.json.Decoder(Tables)
 
 
@@ -48,14 +53,63 @@ def canonical_tables(graph: GraphSignature) -> bytes:
     try:
         folder = Folder()
         folder.fold(graph)
-        data = msgspec.json.encode(folder.tables(), order="sorted")
-        _TABLES.decode(data)
+        tables = folder.tables()
+        data = msgspec.json.encode(tables, order="sorted")
+        # JSON has null for NaN and text for bytes: what is read back must be what was given.
+        alike = _TABLES.decode(data) == tables
     except UNFIT as error:
         if isinstance(error, LimitError):
             raise
         _validate_whole(graph)  # finds the same fault, and its path in the graph instead of the tables
         raise translated(error) from error
+    if not alike:
+        _validate_whole(graph)  # as above
+        raise DecodeError(_UNLIKE)
     return data
+
+
+def explains_unfit(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator: where a function fails on arguments that are not valid records, it says so.
+
+    To check them first would often cost more than the function itself, so they are checked once it has failed, and
+    what it raised is the cause of the RecordError, or of the UsageError for what is no record at all.
+
+    Parameters
+    ----------
+    names
+        The parameters that are records, or sequences of them; None is one where it is the default.
+    """
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def explaining(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except SigcontractError:
+                raise
+            except UNFIT as error:
+                from inspect import signature  # noqa: PLC0415  only where something went wrong
+
+                declared = signature(function)
+                given = declared.bind(*args, **kwargs).arguments
+                for name in names:
+                    if name in given:
+                        _explain(given[name], declared.parameters[name].default, error)
+                raise  # of valid records, it is a fault of the function
+
+        return explaining
+
+    return decorated
+
+
+def _explain(value: Any, default: Any, cause: Exception) -> None:
+    if value is default:
+        return
+    for record in value if isinstance(value, list | tuple) else (value,):
+        try:
+            validate(record)
+        except SigcontractError as error:
+            raise error from cause
 
 
 def _validate_whole(record: Record) -> None:
@@ -70,7 +124,7 @@ def _validate_whole(record: Record) -> None:
         except InvariantError as error:
             raise below(path, error) from error
     if not alike:
-        raise DecodeError("a value is equal to no value of the type that its field declares, as a list for a tuple")
+        raise DecodeError(_UNLIKE)
 
 
 def _parts(value: Any, path: str) -> Iterator[tuple[str, Record]]:
