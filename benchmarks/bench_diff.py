@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
@@ -83,14 +84,19 @@ def against_deepdiff(example: sc.SignatureDump) -> dict[str, Any]:
 
     nodes = layers(example, 10_000)
     one_changed = [*nodes[:5000], changed(nodes[5000]), *nodes[5001:]]
-    old, new = (sc.decode(sc.encode(dump_of(example, each, run))) for run, each in enumerate((nodes, one_changed)))
-    apart = [msgspec.msgpack.decode(msgspec.msgpack.encode(each), type=sc.SignatureDump) for each in (old, new)]
+    old, new = (
+        sc.decode(sc.encode(dump_of(example, each, run)), expect=sc.SignatureDump)
+        for run, each in enumerate((nodes, one_changed))
+    )
+    old_apart, new_apart = (
+        msgspec.msgpack.decode(msgspec.msgpack.encode(each), type=sc.SignatureDump) for each in (old, new)
+    )
     plain = [msgspec.to_builtins(each) for each in (old, new)]
     profile = shipped_profile("nvidia-h200-cuda-13.0")
     found = sc.diff(old, new, profile)
     assert [f.path for f in found.findings if f.rule == "kernel.grid-dim"] == ["nodes[5000].grid_dim"]
     ours = seconds(lambda: sc.diff(old, new, profile))
-    ours_apart = seconds(lambda: sc.diff(*apart, profile))
+    ours_apart = seconds(lambda: sc.diff(old_apart, new_apart, profile))
     theirs = seconds(lambda: DeepDiff(*plain), rounds=1)
     return {
         "nodes": len(nodes),
@@ -120,7 +126,7 @@ def one_inserted(example: sc.SignatureDump) -> dict[str, Any]:
         took: dict[str, list[float]] = {"command": [], "import": []}
         for _ in range(2 * ROUNDS):  # in turns, so that both see the same machine
             for name, line in (("import", base), ("command", command)):
-                took[name].append(seconds(lambda line=line: ran(line, folder), rounds=1))
+                took[name].append(seconds(partial(ran, line, folder), rounds=1))
     best = {name: min(times) for name, times in took.items()}
     return {
         "nodes": len(nodes),
@@ -133,7 +139,9 @@ def one_inserted(example: sc.SignatureDump) -> dict[str, Any]:
 def growth(example: sc.SignatureDump) -> dict[str, Any]:
     """Time the same ten changes in more and more nodes, and graphs of which every node differs."""
     profile = shipped_profile("nvidia-h200-cuda-13.0")
-    few, all_differ, shuffled = {}, {}, {}
+    few: dict[int, float] = {}
+    all_differ: dict[int, float] = {}
+    shuffled: dict[int, float] = {}
     for count in (10_000, 20_000, 40_000, 80_000):
         nodes = layers(example, count)
         places = set(range(count // 20, count, count // 10))
@@ -143,7 +151,7 @@ def growth(example: sc.SignatureDump) -> dict[str, Any]:
         old = dump_of(example, nodes, 0)
         for times, each in ((few, new), (all_differ, others), (shuffled, mixed)):
             other = dump_of(example, each, 1)
-            times[count] = seconds(lambda old=old, other=other: sc.diff(old, other, profile), rounds=3)
+            times[count] = seconds(partial(sc.diff, old, other, profile), rounds=3)
     return {
         "few_differ_seconds": few,
         "few_differ_growth_8_times_the_nodes": few[80_000] / few[10_000],
