@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from sigcontract.cli.parser import Parser, Subparsers, paragraphs
-from sigcontract.driver.record import DEFAULT_LABEL
+from sigcontract.driver.record_labels import DEFAULT_LABEL
 from sigcontract.driver.record_process import ProcessReport, RecordSettings, read_reports
 from sigcontract.errors import FileError, UsageError
 from sigcontract.report.names import safe

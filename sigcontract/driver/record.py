@@ -7,14 +7,11 @@ after the last write. Whatever goes wrong becomes a line of `Recorder.problems`;
 import atexit
 import os
 import signal
-import string
-import sys
-import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -26,48 +23,19 @@ from sigcontract.driver.observe_watch import Observations, in_forked_child
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
 from sigcontract.driver.record_frameworks import distributed_rank, watch_frameworks
+from sigcontract.driver.record_labels import DEFAULT_LABEL, caller_of, check_label, program_frames, stack_lines
 from sigcontract.driver.record_signals import EndHooks
 from sigcontract.driver.record_writer import BackgroundWriter
-from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError, UsageError
+from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
 from sigcontract.model.graph import GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.wire.codec import save
 
-__all__ = ["DEFAULT_LABEL", "EXTENSION", "RecordOptions", "Recorder", "check_label", "record_to"]
+__all__ = ["EXTENSION", "RecordOptions", "Recorder", "record_to"]
 
-DEFAULT_LABEL = "graph/{order}"
 #: Key of the dump's extensions under which a recording says what is missing, and where graphs were captured.
 EXTENSION = "sigcontract.record"
-
-_FIELDS = ("caller", "graph_id", "nodes", "order", "pid", "rank")
-_STACK_DEPTH = 64
-_OWN_CODE = str(Path(__file__).resolve().parents[1])
-_LIBRARY_CODE = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_OWN_CODE, "<frozen"}
-)
-
-
-def check_label(template: str) -> None:
-    """Raise UsageError where a label's template does not fit.
-
-    Parameters
-    ----------
-    template
-        Text with the fields ``{order}`` (0, 1, … in this process), ``{caller}`` (the function outside of libraries
-        that instantiated), ``{graph_id}`` (the number under which profilers show the graph), ``{nodes}``, ``{pid}`` and
-        ``{rank}``.
-    """
-    try:
-        names = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
-        unknown = sorted(names - set(_FIELDS))
-        if not unknown:
-            template.format(**dict.fromkeys(_FIELDS, 0))
-    except ValueError as error:
-        msg = f"the label {template!r} is no template ({error}); double the braces that are to stay"
-        raise UsageError(msg) from error
-    if unknown:
-        raise UsageError(f"a label has no field {unknown[0]!r}; there are {', '.join(_FIELDS)}")
 
 
 class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -262,10 +230,10 @@ class Recorder:
         self._writer.wake()
 
     def _keep(self, order: int, graph_id: int | None, signature: GraphSignature) -> None:
-        stack = list(_frames())
+        stack = program_frames()
         label = self._options.label.format(
             order=order,
-            caller=next((frame.f_code.co_qualname for frame in stack if not _is_library(frame)), "-"),
+            caller=caller_of(stack),
             graph_id="-" if graph_id is None else graph_id,
             nodes=len(signature.nodes),
             pid=os.getpid(),
@@ -276,9 +244,7 @@ class Recorder:
             label = f"{label}#{count}"
         self._graphs.append(LabeledGraph(label=label, graph=signature))
         if self._options.stacks:
-            self._traces[label] = [
-                f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_qualname}" for frame in reversed(stack)
-            ]
+            self._traces[label] = stack_lines(stack)
 
     def _interned(self, graph: GraphSignature) -> GraphSignature:
         """Return the graph with nodes shared with earlier ones: many graphs of one model cost little more than one."""
@@ -354,7 +320,7 @@ class Recorder:
             self._problems.append(problem)
 
 
-def record_to(
+def record_to(  # noqa: PLR0913  each is one fact of a recording, given by keyword
     path: "str | os.PathLike[str]",
     *,
     label: str = DEFAULT_LABEL,
@@ -408,20 +374,5 @@ def record_to(
     return recorder
 
 
-def _frames() -> Iterator[FrameType]:
-    """Yield the program's Python frames, innermost first, without those of this package."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  the documented way to a frame
-    depth = 0
-    while frame is not None and depth < _STACK_DEPTH:
-        if not frame.f_code.co_filename.startswith(_OWN_CODE):
-            depth += 1
-            yield frame
-        frame = frame.f_back
-
-
 def _has_code(node: KernelNodeSignature) -> bool:
     return node.function is not None and node.function.code_sha256 is not None
-
-
-def _is_library(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_LIBRARY_CODE)

@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from sigcontract.driver.record import Recorder, RecordOptions, check_label
-from sigcontract.driver.record_signals import EndHooks
+from sigcontract.driver.record import Recorder, RecordOptions
+from sigcontract.driver.record_labels import check_label
 from sigcontract.errors import SigcontractError, UsageError
 from sigcontract.wire.codec import read_header
 
@@ -111,16 +111,8 @@ class _Reporter:
     def start(self) -> None:
         self.recorder.start()
         demand = self._settings.demand
-        missing = EndHooks(self._write, signal.Signals[demand] if demand is not None else None).install()
-        if missing is not None:
-            self.recorder.complain(missing)
+        self.recorder.follow_signals(signal.Signals[demand] if demand is not None else None)
         self._after_write(self.recorder)
-
-    def _write(self, ends: bool) -> None:  # noqa: FBT001  EndHooks gives it by place
-        if ends:
-            self.recorder.end()
-        elif self.recorder.graph_count:
-            self.recorder.write()
 
     def _path_of(self, process_id: int) -> Path:
         where = self.recorder.environment

@@ -16,7 +16,8 @@ import pytest
 import sigcontract as sc
 from sigcontract.driver import record
 from sigcontract.driver.observe import Observations, observe
-from sigcontract.driver.record import DEFAULT_LABEL, EXTENSION, Recorder, check_label, record_to
+from sigcontract.driver.record import EXTENSION, Recorder, record_to
+from sigcontract.driver.record_labels import DEFAULT_LABEL, check_label
 from sigcontract.errors import FileError, GraphReadError, MissingExtraError, ObserveError, UsageError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.graph import GraphSignature
