@@ -7,13 +7,9 @@ from sigcontract.cli.node_rows import attribute_text, is_set
 from sigcontract.model.attributes import LaunchAttribute
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.report.phrases import counted
 
-__all__ = ["counted", "kernels_of", "summary_lines", "unknown", "usual_attributes"]
-
-
-def counted(number: int, noun: str) -> str:
-    """Return ``1 node``, ``2 nodes``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+__all__ = ["kernels_of", "summary_lines", "unknown", "usual_attributes"]
 
 
 def kernels_of(graphs: Iterable[GraphSignature]) -> list[KernelNodeSignature]:

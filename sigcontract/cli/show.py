@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from sigcontract.cli.graph_summary import counted, kernels_of, summary_lines, unknown, usual_attributes
+from sigcontract.cli.graph_summary import kernels_of, summary_lines, unknown, usual_attributes
 from sigcontract.cli.node_rows import FunctionNumbers, NodeRow, rows
 from sigcontract.cli.node_table import table_lines
 from sigcontract.cli.output import write_json
@@ -19,6 +19,7 @@ from sigcontract.errors import UsageError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
 from sigcontract.model.profile import DriverProfile
 from sigcontract.report.names import demangle, safe
+from sigcontract.report.phrases import counted
 from sigcontract.wire.canonical import portable_digest
 from sigcontract.wire.codec import load
 from sigcontract.wire.documents import document_name

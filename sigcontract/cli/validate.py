@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sigcontract.cli.graph_summary import counted
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.terminal import progress
 from sigcontract.errors import RecordError, SigcontractError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.report.names import safe
+from sigcontract.report.phrases import counted
 from sigcontract.wire.codec import decode, document_bytes
 from sigcontract.wire.decoding import sniffed
 from sigcontract.wire.faultlist import faults

@@ -27,6 +27,11 @@ class Verdict(StrEnum):
         return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.IDENTICAL)
 
     @property
+    def badness(self) -> int:
+        """Place in the order of `worst`, from 0 for identical."""
+        return _BADNESS[self]
+
+    @property
     def safe(self) -> bool:
         """Whether an update is known to be taken and carried out in full."""
         return self in _SAFE

@@ -3,7 +3,7 @@
 from sigcontract.compare.rules import RULES
 from sigcontract.model.findings import DumpDiff, Finding, Verdict
 from sigcontract.report.names import shortened
-from sigcontract.report.phrases import by_badness, change_of, counted, label_of, like_graphs, place_of, summary
+from sigcontract.report.phrases import change_of, counted, label_of, like_graphs, place_of, summary
 
 __all__ = ["render_diff"]
 
@@ -27,8 +27,8 @@ def render_diff(diff: DumpDiff) -> str:
         more = "" if len(graphs) == 1 else f" and {counted(len(graphs) - 1, 'more graph')}"
         label = label_of(graphs[0]) + more
         found += ((finding, label) for finding in graphs[0].findings)
-    labels = {id(finding): label for finding, label in found}
-    lines = [_annotation(finding, labels[id(finding)]) for finding in by_badness([f for f, _ in found])]
+    found.sort(key=lambda labeled: -labeled[0].verdict.badness)
+    lines = [_annotation(finding, label) for finding, label in found]
     lines.append(_command("notice", "sigcontract diff", summary(diff)))
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ from sigcontract.compare.groups import MEMORY_SOURCE, DumpGap, GraphName, NearMi
 from sigcontract.compare.rules import RULES
 from sigcontract.model.findings import Finding
 from sigcontract.report.names import safe
-from sigcontract.report.phrases import by_badness, change_of, counted
+from sigcontract.report.phrases import change_of, counted
 
 __all__ = ["render_groups"]
 
@@ -55,7 +55,8 @@ def _near_miss(lone: NearMiss, files: Sequence[str]) -> Iterator[str]:
         yield f"  alone: {_name(lone.graph, files)}; there is no other to compare it with"
         return
     yield f"  alone: {_name(lone.graph, files)}; nearest {_name(lone.nearest, files)}, parted by"
-    yield from (f"    {_reason(finding)}" for finding in by_badness(lone.reasons)[:_REASONS])
+    worst_first = sorted(lone.reasons, key=lambda finding: -finding.verdict.badness)
+    yield from (f"    {_reason(finding)}" for finding in worst_first[:_REASONS])
     if len(lone.reasons) > _REASONS:
         yield f"    and {counted(len(lone.reasons) - _REASONS, 'more reason')}"
 

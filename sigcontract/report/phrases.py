@@ -3,22 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
+from sigcontract.model.findings import DumpDiff, Finding, GraphDiff
 from sigcontract.report.names import differing, safe, shortened
 
-__all__ = ["NO_DIFFERENCES", "by_badness", "change_of", "counted", "label_of", "like_graphs", "place_of", "summary"]
+__all__ = ["NO_DIFFERENCES", "change_of", "counted", "label_of", "like_graphs", "place_of", "summary"]
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 NO_DIFFERENCES = "no differences"
-
-_BADNESS = tuple(reversed((
-    Verdict.IDENTICAL, Verdict.HARMLESS, Verdict.UPDATABLE, Verdict.UNDETERMINED, Verdict.REJECTED, Verdict.STALE,
-)))  # fmt: skip
-
-
-def by_badness(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, worst first, else in their order."""
-    return sorted(findings, key=lambda finding: _BADNESS.index(finding.verdict))
 
 
 def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) -> str:

@@ -19,8 +19,8 @@ from sigcontract.report.phrases import change_of, counted, label_of, like_graphs
 
 __all__ = ["render_diff"]
 
-#: Lines drawn of one graph; a graph that differs everywhere is not a screen to read.
 _ATTRIBUTE = re.compile(r"attributes\[(\w+)\]")
+#: Lines drawn of one graph; a graph that differs everywhere is not a screen to read.
 _LINES = 60
 _LABELS = 4
 _NAME = 56
