@@ -12,7 +12,7 @@ import msgspec
 from sigcontract.compare.differences import NodeJudge, effective_cluster, may_prefer_cluster
 from sigcontract.compare.effects import AttributeSet
 from sigcontract.compare.other_nodes import ARRAY, OWNED, WAIT_FLUSH, WAITS
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.attributes import AttributeId, AttributeValue, DeviceUpdatableNode
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import (
@@ -125,7 +125,7 @@ class _Walk:
             if not prefers_cluster:
                 apart.add(AttributeId.PREFERRED_CLUSTER_DIMENSION)
             kept = [
-                (entry.id, entry.state, entry.value)
+                (entry.id, entry.state, _kept_value(entry.value))
                 for entry in attributes.attributes
                 if entry.id not in apart and effects.of(entry.id).kind not in ("none", "applied")
             ]
@@ -135,6 +135,11 @@ class _Walk:
     def _number(self, content: Any) -> int:
         """Return the number of a content, the same for all that are equal."""
         return self.contents.setdefault(msgspec.msgpack.encode(content), len(self.contents))
+
+
+def _kept_value(value: AttributeValue | None) -> Any:
+    """Return what of a value two graphs must share: a node that the device may not update has no device node."""
+    return value.device_updatable if isinstance(value, DeviceUpdatableNode) else value
 
 
 def _memcpy(node: MemcpyNode) -> Any:

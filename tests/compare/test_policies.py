@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sigcontract.compare.policies import POLICIES, is_durable, key, same
 from sigcontract.compare.predict import predict_update
 from sigcontract.errors import UsageError
-from sigcontract.model.attributes import AttributeId, ClusterDim
+from sigcontract.model.attributes import AttributeId, ClusterDim, DeviceUpdatableNode, LaunchAttribute
 from sigcontract.model.findings import UpdateResult, Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, EventRecordNode, HostNode, KernelNodeSignature, OpaqueNode
@@ -392,10 +392,15 @@ def test_law_the_same_is_symmetric_and_has_one_key(
             assert key(policy, a, profile) == key(policy, b, profile)
 
 
+def device_node(number: int) -> LaunchAttribute:
+    return value(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE, DeviceUpdatableNode(device_updatable=0, device_node=number))
+
+
 @pytest.mark.parametrize(
     ("policy", "a", "b", "profile"),
     [
         pytest.param("share", kernel(cluster(2)), kernel(cluster(4)), FOLLOWS, id="clusters follow an update"),
+        pytest.param("share", kernel(device_node(0)), kernel(device_node(0xD)), H200, id="device node of no such node"),
         pytest.param("share", PLAIN, kernel(PREFERRED), None, id="code of a device without preferred clusters"),
         pytest.param("share-functions", PLAIN, kernel(PREFERRED, func=0xF1), None, id="the same of other functions"),
     ],
