@@ -52,7 +52,7 @@ def measure_profile(driver: BuildApi | None = None, *, progress: Callable[[str],
         The driver fails at something that every measurement needs. Nothing is left behind.
     """
     api = driver if driver is not None else default_driver()
-    say = progress if progress is not None else _silent
+    say = progress if progress is not None else lambda _step: None
     with ExitStack() as stack:
         say("kernels")
         rig = ProbeRig(api, stack)
@@ -80,10 +80,6 @@ def measure_profile(driver: BuildApi | None = None, *, progress: Callable[[str],
             cooperative_function_update=cooperative,
             update_rule=rule,
         )
-
-
-def _silent(_step: str) -> None:
-    """Say nothing."""
 
 
 def _cluster_fixed_at(rig: ProbeRig) -> Fixed:

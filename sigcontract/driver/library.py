@@ -102,9 +102,14 @@ class Library:
         """Whether the driver has that function, in the form asked for."""
         return self._address(name) != 0
 
-    def require(self, name: str) -> None:
-        """Raise DriverUnavailableError (``missing_function``) where the driver lacks that function."""
-        self._existing(name)
+    def require(self, name: str) -> int:
+        """Return the address of a function; DriverUnavailableError (``missing_function``) where the driver lacks it."""
+        address = self._address(name)
+        if not address:
+            version = self._functions[name].cuda_version
+            msg = f"this driver has no {name} of CUDA {version // 1000}.{version % 1000 // 10}; update NVIDIA's driver"
+            raise DriverUnavailableError(msg, reason="missing_function")
+        return address
 
     def call(self, name: str, *arguments: object) -> None:
         """Call a function.
@@ -124,7 +129,7 @@ class Library:
         """Call a function and return its CUresult, for calls whose refusal is an answer."""
         function = self._checked.get(name)
         if function is None:
-            function = CFUNCTYPE(c_int, *self._functions[name].argtypes)(self._existing(name))
+            function = CFUNCTYPE(c_int, *self._functions[name].argtypes)(self.require(name))
             self._checked[name] = function
         return int(function(*arguments))
 
@@ -138,7 +143,7 @@ class Library:
         if function is None:
             # Releases the GIL like any other call: a driver that waits for a lock, held by a thread that waits for
             # the GIL in a host function or a profiler's callback, would never wake otherwise.
-            function = self._bulk[name] = CFUNCTYPE(c_int)(self._existing(name))
+            function = self._bulk[name] = CFUNCTYPE(c_int)(self.require(name))
         return function
 
     def error(self, name: str, result: int) -> DriverCallError | DriverUnavailableError:
@@ -163,14 +168,6 @@ class Library:
             and self.result_of("cuGetErrorName", result, byref(text)) == SUCCESS
         )
         return text.value.decode() if known and text.value else "an unknown CUresult"
-
-    def _existing(self, name: str) -> int:
-        address = self._address(name)
-        if not address:
-            version = self._functions[name].cuda_version
-            msg = f"this driver has no {name} of CUDA {version // 1000}.{version % 1000 // 10}; update NVIDIA's driver"
-            raise DriverUnavailableError(msg, reason="missing_function")
-        return address
 
     def _address(self, name: str) -> int:
         address = self._addresses.get(name)

@@ -60,13 +60,9 @@ class ProbeRig:
         module = api.module_load(probe_ptx(_KERNELS, clusters=self.clusters))
         stack.callback(api.module_unload, module)
         self._functions = {code: api.module_function(module, name) for name, code in _KERNELS.items()}
-        self._report = self.kept(api.mem_alloc(REPORT_BYTES), api.mem_free)
+        #: The device memory that kernels report to.
+        self.report_address = self.kept(api.mem_alloc(REPORT_BYTES), api.mem_free)
         self.event = self.kept(api.event_create(), api.event_destroy)
-
-    @property
-    def report_address(self) -> int:
-        """The device memory that kernels report to."""
-        return self._report
 
     def kept(self, handle: int, give_back: Callable[[int], None]) -> int:
         """Return the handle, which is given back at the rig's end."""
@@ -109,7 +105,7 @@ class ProbeRig:
 
     def run(self, graph_exec: int) -> Report:
         """Launch an executable of one kernel, wait for it, and return what the kernel saw."""
-        (report,) = self.reports(graph_exec, self._report, 1)
+        (report,) = self.reports(graph_exec, self.report_address, 1)
         return report
 
     def reports(self, graph_exec: int, address: int, count: int) -> list[Report]:
@@ -125,7 +121,7 @@ class ProbeRig:
         return [parse_report(data[start : start + REPORT_BYTES]) for start in range(0, len(data), REPORT_BYTES)]
 
     def _launch(self, probe: Probe) -> KernelLaunch:
-        arguments = (self._report.to_bytes(8, "little"), probe.value.to_bytes(4, "little"))
+        arguments = (self.report_address.to_bytes(8, "little"), probe.value.to_bytes(4, "little"))
         encoded = {key: encode_attribute(key, value) for key, value in probe.attributes.items()}
         return KernelLaunch(self._functions[probe.code], (8, 1, 1), (32, 1, 1), arguments, 0, encoded)
 

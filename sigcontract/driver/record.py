@@ -227,7 +227,7 @@ class Recorder:
             else:
                 self._keep(order, graph_id, signature)
             self._unwritten = True
-        self._writer.wake()
+            self._writer.wake()
 
     def _keep(self, order: int, graph_id: int | None, signature: GraphSignature) -> None:
         stack = program_frames()
