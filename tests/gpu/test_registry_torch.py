@@ -1,8 +1,12 @@
 """A stack of PyTorch transformer blocks through the registry: outputs bit-equal to plain replay."""
 
+from typing import Any
+
 import pytest
 
 from examples import torch_registry
+from sigcontract.driver.bindings import default_driver
+from sigcontract.model.findings import UpdateResult
 
 torch = pytest.importorskip("torch")
 
@@ -12,3 +16,25 @@ def test_outputs_are_bit_equal_to_plain_replay(policy: str, capsys: pytest.Captu
     """After a thousand alternating replays; execs and device memory of both ways are printed, for the record."""
     assert torch_registry.main(["--policy", policy]) == 0
     assert "outputs that differ from plain replay: none" in capsys.readouterr().out
+
+
+def test_the_next_kernel_is_not_blamed_for_a_refused_update() -> None:
+    """The runtime remembers an error until asked, as PyTorch does after each launch; ours leaves none."""
+    number = torch.zeros(1, device="cuda")
+
+    def captured(launches: int) -> Any:
+        graph = torch.cuda.CUDAGraph(keep_graph=True)
+        with torch.cuda.graph(graph):
+            for _ in range(launches):
+                number.add_(1)
+        return graph
+
+    one, two = captured(1), captured(2)
+    driver = default_driver()
+    graph_exec = driver.graph_instantiate(one.raw_cuda_graph())
+    try:
+        outcome = driver.graph_exec_update(graph_exec, two.raw_cuda_graph())
+        assert outcome.result == UpdateResult.ERROR_TOPOLOGY_CHANGED
+        assert number.add_(41).item() == 41
+    finally:
+        driver.graph_exec_destroy(graph_exec)
