@@ -1,8 +1,9 @@
 """Whether a record holds what its fields declare: constructors do not look, every way out of the package does."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import msgspec
 
@@ -11,6 +12,9 @@ from sigcontract.model.graph import GraphSignature
 from sigcontract.model.record import Record
 from sigcontract.wire.faults import below, translated
 from sigcontract.wire.tables import Folder, Tables
+
+if TYPE_CHECKING:
+    from inspect import Parameter
 
 __all__ = ["UNFIT", "canonical_tables", "explains_unfit", "validate"]
 
@@ -22,6 +26,8 @@ UNFIT = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionEr
 
 _UNLIKE = "a value is equal to no value of the type that its field declares, as a list for a tuple"
 _TABLES = msgspec.json.Decoder(Tables)
+_MODULES = re.compile(r"\b(?:\w+\.)+")
+_NAMES = re.compile(r"\w+")
 
 
 def validate(record: Record) -> None:
@@ -60,6 +66,8 @@ def canonical_tables(graph: GraphSignature) -> bytes:
     except UNFIT as error:
         if isinstance(error, LimitError):
             raise
+        if not isinstance(graph, GraphSignature):
+            raise _wrong_type("graph", "GraphSignature", graph) from error
         _validate_whole(graph)  # finds the same fault, and its path in the graph instead of the tables
         raise translated(error) from error
     if not alike:
@@ -72,7 +80,7 @@ def explains_unfit(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator: where a function fails on arguments that are not valid records, it says so.
 
     To check them first would often cost more than the function itself, so they are checked once it has failed, and
-    what it raised is the cause of the RecordError, or of the UsageError for what is no record at all.
+    what it raised is the cause of the RecordError, or of the UsageError for what is no record of the type declared.
 
     Parameters
     ----------
@@ -94,7 +102,7 @@ def explains_unfit(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 given = declared.bind(*args, **kwargs).arguments
                 for name in names:
                     if name in given:
-                        _explain(given[name], declared.parameters[name].default, error)
+                        _explain(declared.parameters[name], given[name], error)
                 raise  # of valid records, it is a fault of the function
 
         return explaining
@@ -102,14 +110,29 @@ def explains_unfit(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorated
 
 
-def _explain(value: Any, default: Any, cause: Exception) -> None:
-    if value is default:
+def _explain(parameter: "Parameter", value: Any, cause: Exception) -> None:
+    if value is parameter.default:
         return
-    for record in value if isinstance(value, list | tuple) else (value,):
+    annotation = parameter.annotation
+    # As Sequence[SignatureDump], without modules and without the None of a default.
+    declared = _MODULES.sub("", annotation.__name__ if isinstance(annotation, type) else str(annotation))
+    declared = declared.removesuffix(" | None")
+    for record in value if isinstance(value, list | tuple) and "[" in declared else (value,):
+        if type(record).__name__ not in _NAMES.findall(declared):
+            raise _wrong_type(parameter.name, declared, record) from cause
         try:
             validate(record)
         except SigcontractError as error:
             raise error from cause
+
+
+def _wrong_type(parameter: str, declared: str, value: object) -> UsageError:
+    hint = ""
+    if declared == "GraphSignature":
+        hint = {"LabeledGraph": "; give its .graph", "SignatureDump": "; give its .graph(label)"}.get(
+            type(value).__name__, ""
+        )
+    return UsageError(f"{parameter} is to be a {declared}, not a {type(value).__name__}{hint}")
 
 
 def _validate_whole(record: Record) -> None:

@@ -61,6 +61,39 @@ def test_what_is_no_graph_is_refused(name: str, value: object) -> None:
         FUNCTIONS[name](value)
 
 
+WHOLE: Any = dump(GOOD)
+ENTRY: Any = WHOLE.graphs[0]
+NO_DUMP: Any = GOOD
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sc.digest(ENTRY), "graph is to be a GraphSignature, not a LabeledGraph; give its .graph"),
+        (
+            lambda: sc.portable_digest(WHOLE),
+            "graph is to be a GraphSignature, not a SignatureDump; give its .graph(label)",
+        ),
+        (lambda: sc.portable_form(ENTRY), "graph is to be a GraphSignature, not a LabeledGraph; give its .graph"),
+        (
+            lambda: sc.predict_update(ENTRY, ENTRY),
+            "held is to be a GraphSignature, not a LabeledGraph; give its .graph",
+        ),
+        (lambda: sc.predict_update(GOOD, GOOD, WHOLE), "profile is to be a DriverProfile, not a SignatureDump"),
+        (lambda: same("share", GOOD, ENTRY), "b is to be a GraphSignature, not a LabeledGraph; give its .graph"),
+        (lambda: key("share", ENTRY), "graph is to be a GraphSignature, not a LabeledGraph; give its .graph"),
+        (lambda: sc.diff(NO_DUMP, NO_DUMP), "old is to be a SignatureDump, not a GraphSignature"),
+        (lambda: group_dumps([NO_DUMP]), "dumps is to be a Sequence[SignatureDump], not a GraphSignature"),
+    ],
+)
+def test_a_record_of_another_type_is_refused_and_the_graph_in_it_pointed_at(
+    call: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
 #: These compare a graph with one that they need not go into to tell them apart.
 SHALLOW = ("predict_update: candidate", "predict_update: fixed", "same share", "same share-functions")
 
