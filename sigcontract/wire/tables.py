@@ -13,7 +13,7 @@ from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency,
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.record import Record
 from sigcontract.wire.faults import below
-from sigcontract.wire.limits import MAX_EXPANDED_NODES, MAX_GRAPH_DEPTH
+from sigcontract.wire.limits import MAX_EXPANDED_NODES, MAX_GRAPH_DEPTH, MAX_HELD_NODES
 from sigcontract.wire.rows import (
     AttributeSet,
     ChildGraphRow,
@@ -165,7 +165,7 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     """
     for place, attributes in enumerate(tables.attribute_sets):
         try:
-            check_attribute_order(attributes, f"$.attribute_sets[{place}]")
+            check_attribute_order([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
         except InvariantError as error:
             yield error
     kernels = [row for row in tables.nodes if type(row) is KernelRow]
@@ -194,7 +194,8 @@ def _nesting(
     What a node holds is looked at once, however many graphs use the node.
     """
     depths: list[int] = []  # by graph
-    sizes: list[int] = []  # by graph: nodes, and graphs held, with all that they hold
+    own: list[int] = []  # by graph: its nodes
+    held_sizes: list[int] = []  # by graph: nodes, and graphs held, in the graphs that its nodes hold
     inside: dict[int, tuple[int, int]] = {}  # by node: depth and size of what it holds
     for place, graph in enumerate(graphs):
         holders = held.keys() & graph.nodes
@@ -208,19 +209,21 @@ def _nesting(
                 )
                 return
             depth = 1 + max((depths[child] for child in held[node]), default=-1)
-            inside[node] = depth, sum(1 + sizes[child] for child in held[node])
+            inside[node] = depth, sum(1 + own[child] + held_sizes[child] for child in held[node])
         depths.append(max((inside[node][0] for node in holders), default=0))
-        sizes.append(
-            len(graph.nodes) + (sum(inside[node][1] for node in graph.nodes if node in inside) if holders else 0)
-        )
-        if depths[place] > MAX_GRAPH_DEPTH or sizes[place] > MAX_EXPANDED_NODES:
+        own.append(len(graph.nodes))
+        held_sizes.append(sum(inside[node][1] for node in graph.nodes if node in inside) if holders else 0)
+        if depths[place] > MAX_GRAPH_DEPTH or held_sizes[place] > MAX_HELD_NODES:
             yield LimitError(
-                f"graph {place} is nested {depths[place]} deep and has {sizes[place]} nodes and held graphs; "
-                f"at most {MAX_GRAPH_DEPTH} and {MAX_EXPANDED_NODES} are read",
+                f"graph {place} is nested {depths[place]} deep and holds {held_sizes[place]} nodes and graphs; "
+                f"at most {MAX_GRAPH_DEPTH} and {MAX_HELD_NODES} are read",
                 path=f"$.graphs[{place}]",
             )
             return
-    total = sum(sizes[entry] for entry in entry_graphs)
+    in_all = sum(held_sizes[entry] for entry in entry_graphs)
+    if in_all > MAX_HELD_NODES:
+        yield LimitError(f"nodes hold {in_all} nodes and graphs in all; at most {MAX_HELD_NODES} are read")
+    total = in_all + sum(own[entry] for entry in entry_graphs)
     if total > MAX_EXPANDED_NODES:
         yield LimitError(f"there are {total} nodes and held graphs; at most {MAX_EXPANDED_NODES} are read")
 

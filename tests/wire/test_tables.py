@@ -73,13 +73,23 @@ def test_a_dump_of_too_many_nodes_in_all_is_refused(monkeypatch: pytest.MonkeyPa
     leaf = GraphSignature(nodes=(EmptyNode(),) * 3, dependencies=((),) * 3)
     holder = GraphSignature(nodes=(ChildGraphNode(graph=leaf),) * 2, dependencies=((),) * 2)
     found, rows = folded(holder, leaf)
-    assert limits.MAX_EXPANDED_NODES == 10_000_000
-    monkeypatch.setattr(tables, "MAX_EXPANDED_NODES", 10)
+    assert (limits.MAX_EXPANDED_NODES, limits.MAX_HELD_NODES) == (10_000_000, 1_000_000)
+    monkeypatch.setattr(tables, "MAX_EXPANDED_NODES", 12)
     (error,) = problems(found, rows)
     assert isinstance(error, LimitError)
-    assert str(error) == "there are 13 nodes and held graphs; at most 10 are read (at $)"
-    monkeypatch.setattr(tables, "MAX_EXPANDED_NODES", 7)
-    (error,) = problems(found, rows)
+    assert str(error) == "there are 13 nodes and held graphs; at most 12 are read (at $)"
+
+
+def test_what_a_small_file_may_grow_to_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaf = GraphSignature(nodes=(EmptyNode(),) * 3, dependencies=((),) * 3)
+    holder = GraphSignature(nodes=(ChildGraphNode(graph=leaf),) * 2, dependencies=((),) * 2)
+    found, _ = folded(holder)
+    monkeypatch.setattr(tables, "MAX_HELD_NODES", 15)
+    (error,) = problems(found, [1, 1])
+    assert isinstance(error, LimitError)
+    assert str(error) == "nodes hold 16 nodes and graphs in all; at most 15 are read (at $)"
+    monkeypatch.setattr(tables, "MAX_HELD_NODES", 7)
+    (error,) = problems(found, [1])
     assert error.path == "$.graphs[1]"
 
 
