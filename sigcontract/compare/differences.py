@@ -48,6 +48,7 @@ class NodeJudge:
         #: Whether an update carries the cluster at any time.
         self.cluster_follows = profile is not None and profile.cluster_fixed_at == "never"
         self.effects = Effects(profile, flags)
+        self._preference_counts = self.effects.of(AttributeId.PREFERRED_CLUSTER_DIMENSION).kind != "none"
 
     # What the driver refuses.
 
@@ -136,7 +137,9 @@ class NodeJudge:
         elif not before == after == launched:
             must = any(n.function is not None and n.function.cluster_size_must_be_set for n in (held, candidate, fixed))
             found.append(self._cluster(before, after, launched, one_function=one_function, must=must))
-        prefers = may_prefer_cluster(held) or may_prefer_cluster(candidate) or may_prefer_cluster(fixed)
+        prefers = self._preference_counts and (
+            may_prefer_cluster(held) or may_prefer_cluster(candidate) or may_prefer_cluster(fixed)
+        )
         found.extend(self.effects.differences(old, new, first, prefers_cluster=prefers))
         return found
 
