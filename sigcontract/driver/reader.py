@@ -46,8 +46,9 @@ def read_graph(
     DriverCallError
         The driver failed.
     """
+    handle = graph_handle(graph)
     api = driver if driver is not None else default_driver()
-    return _GraphReader(api, observations).read(graph_handle(graph), 0)
+    return _GraphReader(api, observations).read(handle, 0)
 
 
 class _GraphReader:

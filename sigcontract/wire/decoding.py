@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.errors import DecodeError, LimitError
+from sigcontract.errors import DecodeError, LimitError, UsageError
 from sigcontract.wire.documents import Form, form_named
 from sigcontract.wire.duplicates import refuse_duplicate_keys
 from sigcontract.wire.faults import translated
@@ -44,8 +44,10 @@ def sniffed(data: bytes, max_bytes: int) -> tuple[bool, Form]:
     return text, form_named(envelope.document, envelope.version)
 
 
-def is_json(data: bytes) -> bool:
+def is_json(data: object) -> bool:
     """Return whether a document is JSON and not MessagePack. Raises DecodeError where it is neither."""
+    if not isinstance(data, bytes | bytearray):
+        raise UsageError(f"a document is bytes, not a {type(data).__name__}; encode text as UTF-8")
     if data.startswith(_BYTE_ORDER_MARK):
         raise DecodeError("the text begins with a byte order mark; save it as UTF-8 without one", code="magic")
     first = _FIRST_BYTE.match(data)

@@ -321,6 +321,13 @@ def test_the_driver_of_the_process_is_asked_by_default(monkeypatch: pytest.Monke
     assert read_graph(graph.graph).nodes == (EmptyNode(),)
 
 
+@pytest.mark.parametrize("graph", [0, None, "a graph"])
+def test_what_is_no_graph_is_named_before_the_driver_is_missed(graph: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sigcontract.driver.reader.default_driver", lambda: pytest.fail("the driver was asked for"))
+    with pytest.raises(GraphReadError):
+        read_graph(graph)
+
+
 @pytest.mark.parametrize("node_count", [1, 17, 400])
 def test_one_call_gives_all_edges_of_a_chain(fake: FakeDriver, node_count: int) -> None:
     driver = fake.driver()

@@ -301,6 +301,11 @@ def test_there_is_no_other_format_version_or_document() -> None:
         codec.encode(Dim3(x=1, y=1, z=1))  # type: ignore[arg-type]  # the fault
 
 
+def test_text_is_no_document() -> None:
+    with pytest.raises(UsageError, match="a document is bytes, not a str; encode text as UTF-8"):
+        codec.decode("{}")  # type: ignore[call-overload]  # the fault
+
+
 def test_validate_names_the_place_in_the_record() -> None:
     codec.validate(dump())
     codec.validate(dump().graphs[0].graph)
