@@ -1,5 +1,6 @@
 """Launch attributes of a kernel node: what was asked, what was answered, and where it was seen."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 from struct import pack, unpack
 from typing import Annotated, Literal
@@ -124,7 +125,7 @@ class RawValue(Record, frozen=True, kw_only=True, tag_field="type", tag="raw"):
 
 
 AttributeValue = (
-    int
+    Annotated[int, Meta(ge=-(2**31), le=2**32 - 1)]
     | ClusterDim
     | AccessPolicyWindow
     | MemSyncDomainMap
@@ -151,15 +152,7 @@ class LaunchAttribute(Record, frozen=True, kw_only=True):
         Meta(description="node: asked of the graph node (cuGraphKernelNodeGetAttribute); launch: seen at the launch."),
     ]
     value: Annotated[
-        Annotated[int, Meta(ge=-(2**31), le=2**32 - 1)]
-        | ClusterDim
-        | AccessPolicyWindow
-        | MemSyncDomainMap
-        | ProgrammaticEvent
-        | LaunchCompletionEvent
-        | DeviceUpdatableNode
-        | RawValue
-        | None,
+        AttributeValue | None,
         Meta(description="The value where state is value, else null. Integers for ids 2, 3, 5, 6, 8, 10, 14, 16-18."),
     ]
 
@@ -210,11 +203,11 @@ VALUE_TYPES: dict[int, type] = {
 }
 
 
-def check_attribute_order(attributes: tuple[LaunchAttribute, ...], path: str) -> None:
+def check_attribute_order(ids: Iterable[int], path: str) -> None:
     """Raise InvariantError, at an entry under ``path``, unless ids ascend and none comes twice."""
     previous = -1
-    for place, attribute in enumerate(attributes):
-        if attribute.id <= previous:
-            msg = f"attribute {attribute.id} follows {previous}; list each id once, ascending"
+    for place, attribute_id in enumerate(ids):
+        if attribute_id <= previous:
+            msg = f"attribute {attribute_id} follows {previous}; list each id once, ascending"
             raise InvariantError(msg, path=f"{path}[{place}].id")
-        previous = attribute.id
+        previous = attribute_id

@@ -1,6 +1,6 @@
 """Nodes that hold no graph. One record per CUgraphNodeType, and `OpaqueNode` for a type that has none."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, cast
 
 from msgspec import Meta
 
@@ -70,7 +70,7 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
 
     def check(self) -> None:
         """Raise InvariantError unless attribute ids ascend and none comes twice."""
-        check_attribute_order(self.attributes, "$.attributes")
+        check_attribute_order([attribute.id for attribute in self.attributes], "$.attributes")
 
     def attribute(self, attribute_id: int) -> LaunchAttribute | None:
         """Return the entry of that CUlaunchAttributeID, or None where it was never asked for."""
@@ -97,12 +97,12 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
     @property
     def cluster_dim(self) -> Dim3 | None:
         """Blocks per cluster, None for no cluster. Raises AttributeUnknownError where it is not known."""
-        return _dim(self.attribute_value(AttributeId.CLUSTER_DIMENSION))
+        return cast("ClusterDim", self.attribute_value(AttributeId.CLUSTER_DIMENSION)).dim
 
     @property
     def preferred_cluster_dim(self) -> Dim3 | None:
         """Preferred blocks per cluster, None for none. Raises AttributeUnknownError where it is not known."""
-        return _dim(self.attribute_value(AttributeId.PREFERRED_CLUSTER_DIMENSION))
+        return cast("ClusterDim", self.attribute_value(AttributeId.PREFERRED_CLUSTER_DIMENSION)).dim
 
     @property
     def cooperative(self) -> bool:
@@ -112,19 +112,7 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
     @property
     def priority(self) -> int:
         """Launch priority. Raises AttributeUnknownError where it is not known."""
-        return _integer(self.attribute_value(AttributeId.PRIORITY))
-
-
-def _dim(value: AttributeValue) -> Dim3 | None:
-    if not isinstance(value, ClusterDim):
-        raise AttributeUnknownError(f"a cluster dimension cannot be {value!r}; validate the record")
-    return value.dim
-
-
-def _integer(value: AttributeValue) -> int:
-    if not isinstance(value, int):
-        raise AttributeUnknownError(f"an integer attribute cannot be {value!r}; validate the record")
-    return value
+        return cast("int", self.attribute_value(AttributeId.PRIORITY))
 
 
 class PointerFacts(Record, frozen=True, kw_only=True):

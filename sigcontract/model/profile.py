@@ -1,11 +1,10 @@
 """What one driver and device can read, apply and keep stale."""
 
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from sigcontract.errors import InvariantError
+from sigcontract.model.attributes import check_attribute_order
 from sigcontract.model.record import Record, Text, UInt32
 
 __all__ = ["Answer", "AttributeProfile", "DriverProfile", "UpdateEffect"]
@@ -53,11 +52,7 @@ class DriverProfile(Record, frozen=True, kw_only=True):
     ]
 
     def __post_init__(self) -> None:
-        ids = [entry.id for entry in self.attributes]
-        for place, (previous, found) in enumerate(pairwise(ids), start=1):
-            if found <= previous:
-                msg = f"attribute {found} follows {previous}; list each id once, ascending"
-                raise InvariantError(msg, path=f"$.attributes[{place}].id")
+        check_attribute_order([entry.id for entry in self.attributes], "$.attributes")
 
     def attribute(self, attribute_id: int) -> AttributeProfile | None:
         """Return the entry of that CUlaunchAttributeID, or None where it was not measured."""
