@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sigcontract.model.findings import DumpDiff, Finding
 from sigcontract.report.names import safe, shortened
-from sigcontract.report.phrases import change_of, label_of, like_graphs, place_of, summary
+from sigcontract.report.phrases import change_of, label_of, like_graphs, place_of, profile_of, summary
 
 __all__ = ["render_diff"]
 
@@ -17,8 +17,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 def render_diff(diff: DumpDiff) -> str:
     """Return the diff as headings and tables; graphs with the same findings share one."""
     lines = [f"## sigcontract diff: {_text(summary(diff))}", ""]
-    if diff.profile is not None:
-        lines += [f"Verdicts hold for the driver profile {_code(diff.profile)}.", ""]
+    if diff.findings:
+        lines += [_text(profile_of(diff)), ""]
     if diff.environment:
         lines += ["### Environment", "", *_table(diff.environment), ""]
     for graphs in like_graphs(diff.graphs):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff
 from sigcontract.report.names import differing, safe, shortened
 
-__all__ = ["NO_DIFFERENCES", "change_of", "counted", "label_of", "like_graphs", "place_of", "summary"]
+__all__ = ["NO_DIFFERENCES", "change_of", "counted", "label_of", "like_graphs", "place_of", "profile_of", "summary"]
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 NO_DIFFERENCES = "no differences"
@@ -60,6 +60,13 @@ def summary(diff: DumpDiff) -> str:
     if diff.environment:
         parts.append(f"{counted(len(diff.environment), 'finding')} on the environment")
     return f"{diff.verdict}: {', '.join(parts)}"
+
+
+def profile_of(diff: DumpDiff) -> str:
+    """Return one line: which driver profile the verdicts hold for, or what there is without one."""
+    if diff.profile is None:
+        return "without a driver profile: what only a measurement tells is left open (--profile, sigcontract doctor)"
+    return f"verdicts hold for driver profile {safe(diff.profile)}"
 
 
 def counted(number: int, noun: str) -> str:

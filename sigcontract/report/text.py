@@ -15,7 +15,7 @@ from sigcontract.model.graph import NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.report.hunks import Part, Row, is_note, parts_of
 from sigcontract.report.names import safe, shortened
-from sigcontract.report.phrases import change_of, counted, label_of, like_graphs, summary
+from sigcontract.report.phrases import change_of, counted, label_of, like_graphs, profile_of, summary
 
 __all__ = ["render_diff"]
 
@@ -89,8 +89,8 @@ def _lines(comparison: Comparison, page: _Page) -> Iterator[str]:
     result = comparison.diff
     verdict, _, rest = summary(result).partition(":")
     yield f"{page.verdict(result.verdict)}:{rest}" if rest else verdict
-    if result.profile is not None and result.findings:
-        yield f"verdicts hold for driver profile {safe(result.profile)}"
+    if result.findings:
+        yield profile_of(result)
     if result.environment:
         yield ""
         yield page("environment", _BOLD)

@@ -124,6 +124,17 @@ def test_what_is_not_known_of_many_nodes_names_each_attribute_once_and_counts_al
     assert "  ? undetermined  kernel.attribute-unknown: mem_sync_domain of 216 nodes" in lines
 
 
+def test_a_report_without_a_driver_profile_says_so_and_how_to_get_one() -> None:
+    old, new = dump(graph(*LAYER)), dump(graph(*CHANGED))
+    line = "without a driver profile: what only a measurement tells is left open (--profile, sigcontract doctor)"
+    found = compare_dumps(old, replace(new, environment=replace(new.environment, process_id=2)))
+    assert text.render_diff(found).splitlines()[1] == line
+    (shown,) = [
+        token.content for token in MarkdownIt().parse(markdown.render_diff(found.diff)) if line[:9] in token.content
+    ]
+    assert shown.replace("\\", "") == line
+
+
 def test_no_difference_is_one_line() -> None:
     assert drawn(dump(graph(*LAYER)), dump(graph(*LAYER))) == "no differences in 1 graph\n"
 
@@ -222,7 +233,7 @@ def test_markdown_is_a_heading_and_a_table() -> None:
     assert markdown.render_diff(STACKS.diff) == (
         "## sigcontract diff: stale: 1 of 1 graph with findings\n"
         "\n"
-        "Verdicts hold for the driver profile `nvidia-h200-cuda-13.0`.\n"
+        "verdicts hold for driver profile nvidia-h200-cuda-13.0\n"
         "\n"
         "### `g0`: stale\n"
         "\n"
