@@ -115,7 +115,8 @@ class Recorder:
     @property
     def unknown_code_count(self) -> int:
         """Distinct functions whose machine code is not known: no other run can be proven to run the same."""
-        kernels = (node for node in self._nodes if isinstance(node, KernelNodeSignature))
+        # A copy: graphs come while a report of the last write is made.
+        kernels = (node for node in tuple(self._nodes) if isinstance(node, KernelNodeSignature))
         known = {(node.func, node.kern, node.name): _has_code(node) for node in kernels}
         return sum(not has_code for has_code in known.values())
 
@@ -270,7 +271,7 @@ class Recorder:
                 if self._path is None:
                     self._path = self._path_of(os.getpid())
                 save(dump, self._path)
-            except SigcontractError as error:
+            except (SigcontractError, OSError) as error:
                 self._unwritten = True
                 self.complain(f"the dump could not be written: {error}")
             if self._on_write is not None:

@@ -155,4 +155,7 @@ def distributed_rank() -> tuple[int, int] | None:
     initialized = getattr(distributed, "is_initialized", None)  # missing in builds without it, and while it is imported
     if distributed is None or initialized is None or not initialized():
         return None
-    return int(distributed.get_rank()), int(distributed.get_world_size())
+    try:
+        return int(distributed.get_rank()), int(distributed.get_world_size())
+    except (RuntimeError, ValueError):  # the program has left its group since
+        return None

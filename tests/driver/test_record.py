@@ -16,11 +16,12 @@ import pytest
 import sigcontract as sc
 from sigcontract.driver import record
 from sigcontract.driver.observe import Observations, observe
-from sigcontract.driver.record import EXTENSION, Recorder, record_to
+from sigcontract.driver.record import EXTENSION, Recorder, RecordOptions, record_to
 from sigcontract.driver.record_labels import DEFAULT_LABEL, check_label
 from sigcontract.errors import FileError, GraphReadError, MissingExtraError, ObserveError, UsageError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.graph import GraphSignature
+from sigcontract.model.nodes import KernelNodeSignature
 from tests.compare.build import graph, kernel
 from tests.driver.fake_cupti import FakeCupti, FakeProgram
 
@@ -261,6 +262,29 @@ def test_a_full_disk_is_a_problem_and_the_next_write_makes_good(
     program.instantiate(2)
     recorder.close()
     assert len(dump_at(path).graphs) == 2
+
+
+def test_a_place_that_cannot_be_looked_at_is_a_problem(program: FakeProgram) -> None:
+    def denied(_process_id: int) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    with Recorder(denied, RecordOptions()).start() as recorder:
+        program.instantiate(1)
+    assert recorder.problems == ["the dump could not be written: [Errno 13] Permission denied"]
+    assert (recorder.saved, recorder.path) == (False, None)
+
+
+def test_graphs_may_come_while_a_report_is_made(
+    recorder: Recorder, program: FakeProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def known(_node: KernelNodeSignature) -> bool:
+        program.instantiate(2)  # as another thread may, in between
+        return False
+
+    program.instantiate(1)
+    monkeypatch.setattr(record, "_has_code", known)
+    assert recorder.unknown_code_count == 1
+    assert recorder.graph_count == 2
 
 
 def test_a_write_that_hangs_does_not_keep_the_process_from_ending(

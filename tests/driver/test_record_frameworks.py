@@ -191,6 +191,20 @@ def test_a_module_that_is_not_there_stays_missing() -> None:
     assert finder.find_spec("no_such_module", None) is None
 
 
+def test_a_process_group_that_is_left_in_between_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Distributed:
+        """Stands in for torch.distributed."""
+
+        def is_initialized(self) -> bool:
+            return True
+
+        def get_rank(self) -> int:
+            raise ValueError("Default process group has not been initialized")
+
+    monkeypatch.setitem(sys.modules, "torch.distributed", Distributed())
+    assert distributed_rank() is None
+
+
 def test_ranks_are_known_only_in_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
     assert distributed_rank() is None
     half_imported = type(sys)("torch.distributed")
