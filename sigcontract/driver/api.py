@@ -221,7 +221,7 @@ class ReadApi(Protocol):
         ...
 
     def function_parameters(self, func: int) -> list[tuple[int, int]] | None:
-        """cuFuncGetParamInfo of each parameter: offset and size in bytes; None where the driver has no such call."""
+        """cuFuncGetParamInfo of each parameter: offset and size in bytes; None where the driver will not say."""
         ...
 
 
@@ -242,10 +242,6 @@ class DriverApi(ReadApi, Protocol):
 
     def graph_exec_destroy(self, graph_exec: int) -> None:
         """cuGraphExecDestroy."""
-        ...
-
-    def graph_upload(self, graph_exec: int, stream: int) -> None:
-        """cuGraphUpload."""
         ...
 
     def graph_launch(self, graph_exec: int, stream: int) -> None:

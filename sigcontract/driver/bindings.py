@@ -327,10 +327,6 @@ class CudaDriver(BuildCalls):
         """cuGraphExecDestroy."""
         self._call("cuGraphExecDestroy", graph_exec)
 
-    def graph_upload(self, graph_exec: int, stream: int) -> None:
-        """cuGraphUpload."""
-        self._call("cuGraphUpload", graph_exec, stream)
-
     def graph_launch(self, graph_exec: int, stream: int) -> None:
         """cuGraphLaunch."""
         self._call("cuGraphLaunch", graph_exec, stream)

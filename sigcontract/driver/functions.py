@@ -71,7 +71,6 @@ FUNCTIONS: dict[str, Entry] = {
     "cuGraphInstantiateWithFlags": Entry(11040, "ppq"),
     "cuGraphExecUpdate": Entry(12000, "ppp"),
     "cuGraphExecDestroy": Entry(10000, "p"),
-    "cuGraphUpload": Entry(11010, "pp"),
     "cuGraphLaunch": Entry(10000, "pp"),
     # making the graphs by which a driver is measured
     "cuModuleLoadData": Entry(2000, "pp"),

@@ -117,11 +117,6 @@ class FakeDriver(FakeFunctions, FakeBuilding, FakeReading):
     def _exec_destroy(self, handle: int) -> None:
         self._forget("exec", self.execs, handle)
 
-    @entry("cuGraphUpload")
-    def _upload(self, handle: int, _stream: int) -> None:
-        self._context()
-        self._exec(handle).fixed = True
-
     @entry("cuGraphLaunch")
     def _launch(self, handle: int, _stream: int) -> None:
         self._context()

@@ -64,7 +64,6 @@ def test_a_refused_update_leaves_the_executable_usable(workshop: Workshop) -> No
     held.kernel(workshop.function(), arguments=(POINTER,))
     launched = workshop.instantiate(held.graph)
     assert workshop.driver.graph_exec_update(launched, candidate.graph) == UpdateOutcome(2, 0, 0)
-    workshop.driver.graph_upload(launched, stream)
     workshop.driver.graph_launch(launched, stream)
     workshop.driver.stream_synchronize(stream)
     assert workshop.driver.graph_exec_update(launched, held.graph) == UpdateOutcome(0, 0, 0)

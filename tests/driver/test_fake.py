@@ -204,16 +204,6 @@ def test_clusters_are_fixed_at_the_first_launch(
     assert fake.launches[-1].cluster_dim[0] == launched_after
 
 
-def test_an_upload_fixes_clusters_as_a_launch_does(fake: FakeDriver) -> None:
-    driver = fake.driver()
-    function = driver.module_function(driver.module_load(ptx("add")), "add")
-    launched = driver.graph_instantiate(kernel_graph(driver, function, attributes=cluster(2)).graph)
-    driver.graph_upload(launched, 0)
-    driver.graph_exec_update(launched, kernel_graph(driver, function, attributes=cluster(4)).graph)
-    driver.graph_launch(launched, 0)
-    assert fake.launches[-1].cluster_dim[0] == 2
-
-
 def test_a_cooperative_node_keeps_its_function_where_nothing_else_changes(fake: FakeDriver) -> None:
     driver = fake.driver()
     module = driver.module_load(ptx("one") + ptx("two"))

@@ -111,10 +111,10 @@ def test_reserved_fields_were_removed_from_edge_data(workshop: Workshop) -> None
 
 def test_function_missing_in_the_driver() -> None:
     """One typed error, not an AttributeError of the bindings and not a RuntimeError of the driver."""
-    fake = FakeDriver(missing=frozenset({"cuGraphUpload"}))
+    fake = FakeDriver(missing=frozenset({"cuGraphLaunch"}))
     driver = fake.driver()
-    with pytest.raises(DriverUnavailableError, match=r"this driver has no cuGraphUpload of CUDA 11\.1"):
-        driver.graph_upload(1, 0)
+    with pytest.raises(DriverUnavailableError, match=r"this driver has no cuGraphLaunch of CUDA 10\.0"):
+        driver.graph_launch(1, 0)
 
 
 def test_runtime_driver_and_int_handles_are_interchangeable(fake: FakeDriver) -> None:
