@@ -112,9 +112,7 @@ class CudaDriver(BuildCalls):
 
     def current_context(self) -> int:
         """cuCtxGetCurrent: the CUcontext of this thread, 0 = none."""
-        context = c_void_p()
-        self._call("cuCtxGetCurrent", byref(context))
-        return context.value or 0
+        return self._made("cuCtxGetCurrent")
 
     def current_device(self) -> int:
         """cuCtxGetDevice: the device of the current context."""
@@ -206,15 +204,15 @@ class CudaDriver(BuildCalls):
 
     def child_graph(self, node: int) -> int:
         """cuGraphChildGraphNodeGetGraph: the CUgraph that the node owns."""
-        return self._handle("cuGraphChildGraphNodeGetGraph", node)
+        return self._given("cuGraphChildGraphNodeGetGraph", node)
 
     def waited_event(self, node: int) -> int:
         """cuGraphEventWaitNodeGetEvent: the CUevent."""
-        return self._handle("cuGraphEventWaitNodeGetEvent", node)
+        return self._given("cuGraphEventWaitNodeGetEvent", node)
 
     def recorded_event(self, node: int) -> int:
         """cuGraphEventRecordNodeGetEvent: the CUevent."""
-        return self._handle("cuGraphEventRecordNodeGetEvent", node)
+        return self._given("cuGraphEventRecordNodeGetEvent", node)
 
     def signal_count(self, node: int) -> int:
         """cuGraphExternalSemaphoresSignalNodeGetParams: how many semaphores."""
@@ -236,7 +234,7 @@ class CudaDriver(BuildCalls):
 
     def mem_free_address(self, node: int) -> int:
         """cuGraphMemFreeNodeGetParams: the device address."""
-        return self._handle("cuGraphMemFreeNodeGetParams", node)
+        return self._given("cuGraphMemFreeNodeGetParams", node)
 
     def batch_mem_op_params(self, node: int) -> BatchMemOpNodeParams:
         """cuGraphBatchMemOpNodeGetParams; paramArray points into memory that the driver owns."""
@@ -275,9 +273,7 @@ class CudaDriver(BuildCalls):
 
     def kernel_function(self, kern: int) -> int:
         """cuKernelGetFunction: the kernel's CUfunction in the current context."""
-        func = c_void_p()
-        self._call("cuKernelGetFunction", byref(func), kern)
-        return func.value or 0
+        return self._made("cuKernelGetFunction", kern)
 
     def function_attribute(self, func: int, attribute: int) -> int | None:
         """cuFuncGetAttribute (CUfunction_attribute), or None where the driver will not say."""
@@ -309,9 +305,7 @@ class CudaDriver(BuildCalls):
 
     def graph_instantiate(self, graph: int, flags: int = 0) -> int:
         """cuGraphInstantiateWithFlags: a CUgraphExec that the caller must destroy."""
-        graph_exec = c_void_p()
-        self._call("cuGraphInstantiateWithFlags", byref(graph_exec), graph, flags)
-        return graph_exec.value or 0
+        return self._made("cuGraphInstantiateWithFlags", graph, flags)
 
     def graph_exec_update(self, graph_exec: int, graph: int) -> UpdateOutcome:
         """cuGraphExecUpdate. A refusal is an outcome (result not 0), not an error; other failures raise."""
@@ -339,11 +333,6 @@ class CudaDriver(BuildCalls):
         value = c_int()
         self._call(name, byref(value))
         return value.value
-
-    def _handle(self, name: str, node: int) -> int:
-        handle = c_void_p()
-        self._call(name, node, byref(handle))
-        return handle.value or 0
 
     def _text(self, name: str, handle: int) -> bytes:
         text = c_char_p()

@@ -98,9 +98,7 @@ class BuildCalls:
 
     def end_capture(self, stream: int) -> int:
         """cuStreamEndCapture: a CUgraph that the caller must destroy."""
-        graph = c_void_p()
-        self.library.call("cuStreamEndCapture", stream, byref(graph))
-        return graph.value or 0
+        return self._given("cuStreamEndCapture", stream)
 
     def launch_kernel(self, launch: KernelLaunch, stream: int) -> None:
         """cuLaunchKernelEx."""
@@ -144,9 +142,15 @@ class BuildCalls:
         self.library.call("cuGraphKernelNodeSetAttribute", node, attribute_id, value)
 
     def _made(self, name: str, *arguments: object) -> int:
-        """Call a function whose first argument takes the handle that it makes."""
+        """Call a function whose first argument takes the handle that it gives."""
         handle = c_void_p()
         self.library.call(name, byref(handle), *arguments)
+        return handle.value or 0
+
+    def _given(self, name: str, owner: int) -> int:
+        """Call a function that gives a handle, or an address, of what comes first among its arguments."""
+        handle = c_void_p()
+        self.library.call(name, owner, byref(handle))
         return handle.value or 0
 
 
