@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NoReturn, Self
 from weakref import finalize
 
 from sigcontract.compare.policies import key, same
-from sigcontract.driver.api import DriverApi, UpdateOutcome
+from sigcontract.driver.api import DriverApi, LaunchObservations, UpdateOutcome
 from sigcontract.driver.bindings import default_driver
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
@@ -68,6 +68,9 @@ class GraphExecRegistry:
         raises leaves the call that caused the event.
     flags
         CUgraphInstantiate_flags of every executable: 1 (AUTO_FREE_ON_LAUNCH), 8 (USE_NODE_PRIORITY), both, or none.
+    observations
+        What was seen at the launches that made the graphs (`sigcontract.driver.observe`), asked at `register`. It tells
+        what a node will not: on devices with preferred clusters nothing is shared without.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class GraphExecRegistry:
         on_event: Callable[[Event], None] | None = None,
         *,
         flags: int = 0,
+        observations: LaunchObservations | None = None,
     ) -> None:
         if policy not in _POLICIES:
             raise UsageError(f"executables cannot be shared under policy {policy!r}; use one of {', '.join(_POLICIES)}")
@@ -99,6 +103,7 @@ class GraphExecRegistry:
         self._raise_undetermined = on_undetermined == "raise"
         self._on_event = on_event
         self._flags = flags
+        self._observations = observations
         self.reentry: Final = Reentry()
         self._lock = Lock()
         self._state: Literal["open", "sealed", "closed"] = "open"
@@ -163,12 +168,14 @@ class GraphExecRegistry:
             is ``raise``.
         GraphReadError
             It is no graph, or cannot be read.
+        ObserveError
+            The observations that the registry was given have ended.
         DriverCallError
             The driver failed, as for want of memory. Nothing was registered, and the registry stays usable.
         """
         self._refuse_unless_open()
         # With no lock held: both ask the graph's owner.
-        signature = read_graph(graph, driver=self._driver)
+        signature = read_graph(graph, driver=self._driver, observations=self._observations)
         source = SourceGraph(graph, label or "", signature)
         events: list[Event] = []
         try:

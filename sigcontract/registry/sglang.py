@@ -14,7 +14,7 @@ What differs: no assertion ever ends the server, a graph that cannot share gets 
 from collections.abc import Callable
 from typing import Any, Final
 
-from sigcontract.driver.api import DriverApi
+from sigcontract.driver.api import DriverApi, LaunchObservations
 from sigcontract.model.profile import DriverProfile
 from sigcontract.registry.entries import GraphEntry
 from sigcontract.registry.events import Event
@@ -28,7 +28,7 @@ class DedupedCudaGraphRegistry:
 
     Parameters
     ----------
-    driver, policy, profile, on_event
+    driver, policy, profile, on_event, observations
         As `GraphExecRegistry` takes them; SGLang gives none.
 
     Attributes
@@ -43,8 +43,10 @@ class DedupedCudaGraphRegistry:
         policy: str = "share",
         profile: DriverProfile | None = None,
         on_event: Callable[[Event], None] | None = None,
+        *,
+        observations: LaunchObservations | None = None,
     ) -> None:
-        self.registry: Final = GraphExecRegistry(driver, policy, profile, on_event=on_event)
+        self.registry: Final = GraphExecRegistry(driver, policy, profile, on_event=on_event, observations=observations)
 
     @property
     def sealed(self) -> bool:

@@ -1,10 +1,12 @@
 """Executables shared, and kept apart, on the fake driver: it keeps stale what the measured one keeps stale."""
 
+from struct import pack
 from typing import Any
 
 import pytest
 
 from sigcontract.errors import DriverCallError, DriverUnavailableError, GraphReadError, RegistryError, UsageError
+from sigcontract.model.attributes import AttributeId
 from sigcontract.model.findings import Verdict
 from sigcontract.registry import GraphExecRegistry
 from tests.driver.fake import FakeDriver
@@ -187,6 +189,31 @@ def test_what_the_profile_cannot_decide_gets_its_own_executable_and_names_the_at
         assert all(finding.verdict is Verdict.UNDETERMINED for finding in entries[0].reason.findings)
         assert rig.execs() == 2
         assert [rig.replayed(entry.replay) for entry in entries] == [{1}, {1}]
+
+
+class Seen:
+    """Launches that were observed, each with these attributes."""
+
+    def __init__(self) -> None:
+        self.carried: dict[int, bytes] = {AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING: bytes(64)}
+
+    def attributes(self, _node: int) -> dict[int, bytes]:
+        return self.carried
+
+    def code_sha256(self, _func: int, _kern: int) -> None:
+        return None
+
+
+def test_what_was_seen_at_the_launches_decides_where_the_nodes_do_not_tell() -> None:
+    rig, seen = Rig(), Seen()
+    rig.newer_device()
+    with closed(rig.registry(profile=rig.unknown_profile(), observations=seen), rig) as registry:
+        entries = [registry.register(rig.graph(value)) for value in (1, 2)]
+        seen.carried |= {AttributeId.PREFERRED_CLUSTER_DIMENSION: pack("<3I52x", 4, 1, 1)}
+        entries.append(registry.register(rig.graph(3)))
+        assert [entry.reason.code for entry in entries] == ["first", "shares", "first"], entries[1].reason
+        assert rig.execs() == 2
+        assert [rig.replayed(entry.replay) for entry in entries] == [{1}, {2}, {3}]
 
 
 def test_what_the_profile_cannot_decide_is_an_error_where_that_was_asked_for() -> None:
