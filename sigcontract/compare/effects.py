@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
-from sigcontract.compare.pairing import Doubt, NodeRefusal
+from sigcontract.compare.pairing import Doubt, NodeRefusal, is_device_updatable
 from sigcontract.compare.rules import ATTRIBUTE_RULES, RULES, Rule
-from sigcontract.model.attributes import AttributeId, ClusterDim, DeviceUpdatableNode, LaunchAttribute
+from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribute
 from sigcontract.model.findings import Evidence, UpdateResult, Verdict
 from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.model.record import Record
@@ -229,7 +229,7 @@ class Effects:
         doubts = []
         for attribute_id in self._deciding(held, candidate):
             old, new = held.get(attribute_id), candidate.get(attribute_id)
-            if _is_device_updatable(old) or _is_device_updatable(new):
+            if is_device_updatable(old) or is_device_updatable(new):
                 # Not a change: no graph that holds such a node can be updated, and no header says with which answer.
                 result, changed = None, True
             elif old is None or new is None or old.value is None or new.value is None:
@@ -311,10 +311,6 @@ def value_text(entry: LaunchAttribute | None) -> int | str:
 
 def _unknown(attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> Doubt:
     return Doubt("kernel.attribute-unknown", attribute_path(attribute_id), value_text(old), value_text(new))
-
-
-def _is_device_updatable(entry: LaunchAttribute | None) -> bool:
-    return entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable != 0
 
 
 def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Effect:

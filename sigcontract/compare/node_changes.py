@@ -13,8 +13,7 @@ from sigcontract.compare.differences import NodeJudge
 from sigcontract.compare.effects import ABSENT, Difference, attribute_path, by_rule
 from sigcontract.compare.fields import field_differences
 from sigcontract.compare.pairing import NodeRefusal, subject_of
-from sigcontract.compare.policies import is_durable
-from sigcontract.compare.rules import RULES
+from sigcontract.compare.policies import SETTINGS, is_durable
 from sigcontract.compare.sequences import Correspondence, identities, renumbered
 from sigcontract.compare.unknowns import WITHOUT_VALUE
 from sigcontract.model.attributes import AttributeId
@@ -31,8 +30,6 @@ __all__ = ["NodeComparer"]
 _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
 #: Compared otherwise: which function a node runs as one thing, the graphs inside of it node by node.
 _APART = (".name", ".kern", ".func", ".function")
-#: What cuFuncSetAttribute can change, so that equal machine code does not prove it equal.
-_SETTINGS = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
 _CLUSTER, _COMPILED_CLUSTER = attribute_path(AttributeId.CLUSTER_DIMENSION), ".function.required_cluster_dim"
 _UNKNOWN, _KNOWN = "unknown", "known"
 
@@ -189,7 +186,7 @@ def _unproven(old: KernelNodeSignature, new: KernelNodeSignature) -> list[Differ
         return [by_rule("function.name-not-durable", ".name", old.name, new.name)]
     if old.function is None or None in (_code(old), _code(new)):
         return [by_rule("function.code-unknown", ".function.code_sha256", None, None)]
-    unknown = [name for name in _SETTINGS if getattr(old.function, name) is None]
+    unknown = [name for name in SETTINGS if getattr(old.function, name) is None]
     return [by_rule("function.facts-unknown", f".function.{name}", None, None) for name in unknown]
 
 

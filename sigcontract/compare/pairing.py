@@ -9,7 +9,7 @@ were added. What a node itself forbids is asked of the caller, because that depe
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
+from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode, LaunchAttribute
 from sigcontract.model.findings import UpdateResult
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, OpaqueNode
@@ -17,7 +17,17 @@ from sigcontract.model.nodes import KernelNodeSignature, OpaqueNode
 if TYPE_CHECKING:
     from sigcontract.model.graph import Dependency
 
-__all__ = ["Doubt", "NodePair", "NodeRefusal", "Pairing", "Refusal", "body_pairs", "pair_graphs", "subject_of"]
+__all__ = [
+    "Doubt",
+    "NodePair",
+    "NodeRefusal",
+    "Pairing",
+    "Refusal",
+    "body_pairs",
+    "is_device_updatable",
+    "pair_graphs",
+    "subject_of",
+]
 
 
 class NodeRefusal(NamedTuple):
@@ -221,14 +231,18 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
     return pairing._replace(refusal=_follow(held, candidate, judge, pairing))
 
 
+def is_device_updatable(entry: LaunchAttribute | None) -> bool:
+    """Say whether an entry of attribute 13 says that the device may update its node."""
+    return entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable != 0
+
+
 def _device_updatable(graph: GraphSignature) -> Refusal | None:
     """Refuse a graph with a device-updatable node: the driver does so before it pairs anything."""
     seen: set[int] = set()
     for index, node in enumerate(graph.nodes):
         if isinstance(node, KernelNodeSignature) and id(node.attributes) not in seen:
             seen.add(id(node.attributes))  # equal sets are mostly one object, as read and as decoded
-            entry = node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)
-            if entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable:
+            if is_device_updatable(node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)):
                 path = f"nodes[{index}].attributes[device_updatable_kernel_node]"
                 return Refusal("kernel.device-updatable", None, None, None, path, 1, 1, node.name)
     return None

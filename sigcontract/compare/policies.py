@@ -28,7 +28,7 @@ from sigcontract.wire.validation import explains_unfit
 if TYPE_CHECKING:
     from sigcontract.model.profile import DriverProfile
 
-__all__ = ["POLICIES", "PolicyAnswer", "check_policy", "is_durable", "keeps_apart", "key", "same"]
+__all__ = ["POLICIES", "SETTINGS", "PolicyAnswer", "check_policy", "is_durable", "keeps_apart", "key", "same"]
 
 #: Names that a tool made from a handle, as ``func:140213``.
 _NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA-F]+\Z")
@@ -52,7 +52,8 @@ _OTHER_FUNCTION: Final = frozenset(
     }
 )
 _SHARE_POLICIES: Final = ("share", "share-functions")
-_SETTINGS: Final = frozenset(RULES["function.settings"].field.split(", "))
+#: Facts of a function that cuFuncSetAttribute can change, so that equal machine code does not prove them equal.
+SETTINGS: Final = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
 _CORRESPONDENCE: Final = {
     ".func": "portable.function",
     ".kern": "portable.function",
@@ -281,9 +282,8 @@ def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Differ
         return
     if node.function.code_sha256 is None:
         yield by_rule("function.code-unknown", ".function.code_sha256", None, None)
-    for name in node.function.__struct_fields__:
-        # Equal machine code has equal compiled facts, recorded or not; settings are made at run time.
-        if f"FunctionFacts.{name}" in _SETTINGS and getattr(node.function, name) is None:
+    for name in SETTINGS:
+        if getattr(node.function, name) is None:
             yield by_rule("function.facts-unknown", f".function.{name}", None, None)
 
 

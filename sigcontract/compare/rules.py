@@ -8,14 +8,13 @@ verdict in the table is the one that holds without a profile.
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sigcontract.errors import UsageError
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.findings import Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ATTRIBUTE_RULES", "RULES", "RULE_OF_FIELD", "Rule", "rule"]
+__all__ = ["ATTRIBUTE_RULES", "RULES", "RULE_OF_FIELD", "Rule"]
 
 _UPDATE = "cuda.h 13.5, cuGraphExecUpdate"
 _NODE_SET = "cuda.h 13.5, cuGraphExecNodeSetParams"
@@ -723,17 +722,3 @@ ATTRIBUTE_RULES: Final["Mapping[int, Rule]"] = MappingProxyType(
 RULE_OF_FIELD: Final["Mapping[str, Rule]"] = MappingProxyType(
     {field: entry for entry in reversed(_ALL) for field in entry.field.split(", ")}
 )
-
-
-def rule(rule_id: str) -> Rule:
-    """Return the rule of that id.
-
-    Raises
-    ------
-    UsageError
-        No rule has that id.
-    """
-    try:
-        return RULES[rule_id]
-    except KeyError as error:
-        raise UsageError(f"no rule is called {rule_id!r}; `sigcontract rules` lists them") from error

@@ -252,7 +252,7 @@ class Correspondence:
     """Which number of one graph is which of the other, taken from the nodes that correspond.
 
     Where numbers contradict each other (one function in the old graph, two in the new one), the pair that most nodes
-    show is taken for true, and `conflict` tells the nodes that contradict it.
+    show is taken for true; `split` and `merged` say how another contradicts it.
     """
 
     def __init__(self, evidence: Counter[tuple[str, int, int]]) -> None:

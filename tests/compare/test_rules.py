@@ -5,8 +5,7 @@ import re
 import msgspec
 import pytest
 
-from sigcontract.compare.rules import ATTRIBUTE_RULES, RULE_OF_FIELD, RULES, Rule, rule
-from sigcontract.errors import UsageError
+from sigcontract.compare.rules import ATTRIBUTE_RULES, RULE_OF_FIELD, RULES, Rule
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import SignatureDump
@@ -65,7 +64,6 @@ def test_a_rule_is_well_formed(entry: Rule) -> None:
     assert entry.evidence in EVIDENCE
     assert entry.why.endswith(".")
     assert entry.source
-    assert rule(entry.id) is entry
 
 
 def test_documented_rules_cite_nvidia_and_measured_ones_a_measurement() -> None:
@@ -77,12 +75,6 @@ def test_documented_rules_cite_nvidia_and_measured_ones_a_measurement() -> None:
             assert "measured" in entry.source or entry.source == "the profile", entry.id
         if entry.evidence == "reported":
             assert "https://" in entry.source, entry.id
-
-
-def test_an_unknown_rule_is_a_usage_error() -> None:
-    with pytest.raises(UsageError) as caught:
-        rule("kernel.cluster-dimension")
-    assert str(caught.value) == "no rule is called 'kernel.cluster-dimension'; `sigcontract rules` lists them"
 
 
 def test_the_page_is_the_table() -> None:
