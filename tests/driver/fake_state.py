@@ -126,7 +126,6 @@ class FakeGraph:
             twins[node.handle] = FakeNode(
                 handle=new_handle(),
                 type=node.type,
-                dependencies=[FakeEdge(twins[edge.node.handle], edge.data) for edge in node.dependencies],
                 params=dict(node.params),
                 children=[child.copy(new_handle) for child in node.children],
                 function=node.function,
@@ -137,6 +136,10 @@ class FakeGraph:
                 runs_cluster=node.cluster,
                 runs_carveout=node.carveout,
             )
+        for node in self.nodes:  # which may depend on one that is listed later
+            twins[node.handle].dependencies = [
+                FakeEdge(twins[edge.node.handle], edge.data) for edge in node.dependencies
+            ]
         return FakeGraph(new_handle(), list(twins.values()), owned=True)
 
 
