@@ -184,7 +184,7 @@ _KERNEL: Final = (
     ),
     Rule(
         "kernel.context-unknown", "KernelNodeSignature.context", _UNDETERMINED, "assumed",
-        "The context of one side is not known; another context would be refused.",
+        "The context of at least one side is not known, and the function does not prove it: another one is refused.",
         _UPDATE,
     ),
     Rule(
@@ -336,13 +336,13 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
         "kernel.preferred-cluster-dim", "LaunchAttribute.value", _STALE, "reported",
         "The exec keeps the preferred cluster that it was instantiated with and reports success: a deterministic hang "
         "on GB300. No driver function reads it back; only observation at the launch does.",
-        _SGLANG, _PROFILE,
+        _SGLANG, f"{_PROFILE}; none where the code is of a compute capability below 10.0",
     ),
     AttributeId.LAUNCH_COMPLETION_EVENT: Rule(
         "kernel.launch-completion-event", "LaunchCompletionEvent.event, LaunchCompletionEvent.flags", _HARMLESS,
         "documented",
         "Valid for launches only: a captured graph carries it as edge data, and rule edge.data compares that.",
-        _ATTRIBUTE,
+        f"{_ATTRIBUTE}; {_MEASURED}",
     ),
     AttributeId.DEVICE_UPDATABLE_KERNEL_NODE: Rule(
         "kernel.device-updatable", "DeviceUpdatableNode.device_updatable, DeviceUpdatableNode.device_node", _REJECTED,
@@ -360,7 +360,8 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
     AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING: Rule(
         "kernel.nvlink-util-centric-scheduling", "LaunchAttribute.value", _HARMLESS, "documented",
         f"Whether an update carries NVLink-centric scheduling is not documented. {_HINT}",
-        _ATTRIBUTE, "policy share asks for equality where it is known",
+        _ATTRIBUTE,
+        "rule kernel.attribute-rejected where the profile says so; policy share asks for equality where it is known",
     ),
     AttributeId.PORTABLE_CLUSTER_SIZE_MODE: Rule(
         "kernel.portable-cluster-size-mode", "LaunchAttribute.value", _UNDETERMINED, "assumed",
