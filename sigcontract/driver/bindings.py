@@ -61,6 +61,8 @@ _KERNEL_NODE_WORDS = KERNEL_NODE_PARAMS_BYTES // 8
 
 _to_pointer = c_void_p.from_param
 
+_TAKEN = UpdateOutcome(SUCCESS, 0, 0)
+
 
 class CudaDriver(BuildCalls):
     """The CUDA driver of this process.
@@ -310,7 +312,11 @@ class CudaDriver(BuildCalls):
     def graph_exec_update(self, graph_exec: int, graph: int) -> UpdateOutcome:
         """cuGraphExecUpdate. A refusal is an outcome (result not 0), not an error; other failures raise."""
         info = UpdateResultInfo()
-        result = self.library.result_of("cuGraphExecUpdate", graph_exec, graph, byref(info))
+        # Converts nothing: each turn of a shared executable to another graph pays for this call.
+        update = self.library.bulk("cuGraphExecUpdate")
+        result = update(_to_pointer(graph_exec), _to_pointer(graph), byref(info))
+        if result == info.result == SUCCESS:
+            return _TAKEN
         if result not in (SUCCESS, GRAPH_EXEC_UPDATE_FAILURE):
             raise self.library.error("cuGraphExecUpdate", result)
         if result == GRAPH_EXEC_UPDATE_FAILURE and info.result == SUCCESS:
