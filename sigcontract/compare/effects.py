@@ -282,9 +282,11 @@ def by_rule(rule_id: str, field: str, old: int | str | None, new: int | str | No
 
 def evidence_under(difference: Difference, profile: DriverProfile | None) -> Evidence:
     """Return how a difference is known of a profile's driver: what was measured on another one is no measurement."""
+    if difference.evidence != "measured":
+        return difference.evidence
     rule = RULES[difference.rule]
     by_profile = rule.evidence != "measured" or rule.source == "the profile"
-    if difference.evidence != "measured" or (profile is not None and (by_profile or profile.update_rule != "unknown")):
+    if profile is not None and (by_profile or profile.update_rule != "unknown"):
         return difference.evidence
     return "documented" if rule.documented else "assumed"
 
