@@ -138,11 +138,14 @@ def form_named(document: str, version: int) -> Form:
 
 def form_of(record: Record, version: int | None = None) -> Form:
     """Return the form of that version that says a record, the newest by default. Raises UsageError where none does."""
-    forms = [form for form in FORMS.values() if form.record is type(record) and version in (None, form.version)]
+    forms = {form.version: form for form in FORMS.values() if form.record is type(record)}
     if not forms:
-        wanted = "no document" if version is None else f"no document of version {version}"
-        raise UsageError(f"{type(record).__name__} is {wanted}")
-    return forms[-1]
+        raise UsageError(f"{type(record).__name__} is no document")
+    newest = max(forms)
+    if version is not None and version not in forms:
+        name = forms[newest].document
+        raise UsageError(f"{name} is written as version {' or '.join(map(str, sorted(forms)))}, not {version}")
+    return forms[newest if version is None else version]
 
 
 def document_name(record: type[Record]) -> str:

@@ -1,5 +1,6 @@
 """Bytes of files: compression by suffix, limits on what comes out, and writing that is whole or not at all."""
 
+import errno
 import gzip
 import importlib
 import os
@@ -122,7 +123,19 @@ def _sync_directory(directory: Path) -> None:
 
 def _file_error(verb: str, path: FilePath, error: Exception) -> FileError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return FileError(f"cannot {verb} {os.fspath(path)}: {reason}", file=os.fspath(path))
+    advice = _ADVICE.get((verb, getattr(error, "errno", None)), "name another file")
+    return FileError(f"cannot {verb} {os.fspath(path)}: {reason}; {advice}", file=os.fspath(path))
+
+
+#: What to do, by what failed and how.
+_ADVICE: dict[tuple[str, int | None], str] = {
+    ("read", errno.ENOENT): "check the name",
+    ("read", errno.EACCES): "check who may read it",
+    ("write", errno.ENOENT): "make the folder first",
+    ("write", errno.EACCES): "check who may write there, or name another file",
+    ("write", errno.ENOSPC): "free space, or name another file",
+    ("write", errno.EFBIG): "raise the limit of file sizes, or name another file",
+}
 
 
 def _too_large(max_bytes: int) -> LimitError:

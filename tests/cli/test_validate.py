@@ -60,7 +60,7 @@ def test_every_fault_of_every_file_is_listed_and_the_status_is_that_of_faulty_in
         "  error[decode]: Input should be a valid boolean (at $.complete)",
         f"{good}: valid sigcontract.dump 2, 3 graphs",
         f"{tmp_path / 'none.json'}: 1 fault",
-        f"  error[file]: cannot read {tmp_path / 'none.json'}: No such file or directory",
+        f"  error[file]: cannot read {tmp_path / 'none.json'}: No such file or directory; check the name",
     ]
 
 
@@ -110,7 +110,7 @@ def test_a_file_name_that_is_not_utf8_is_escaped_in_the_json_form(
     assert main(["validate", there, missing, "--format", "json"]) == 2
     first, second = json.loads(capsys.readouterr().out)["files"]
     assert (first["file"], first["valid"]) == (f"{tmp_path}/\\udcff.json", True)
-    message = f"cannot read {tmp_path}/\\udcfe.json: No such file or directory"
+    message = f"cannot read {tmp_path}/\\udcfe.json: No such file or directory; check the name"
     assert second["faults"] == [{"code": "file", "path": None, "message": message}]
 
 

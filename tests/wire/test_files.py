@@ -161,7 +161,7 @@ def test_a_failed_write_leaves_what_was_there_and_nothing_else(
     monkeypatch.setattr(os if step == "fsync" else Path, step, full)
     with pytest.raises(FileError) as caught:
         write_bytes(file, b"new")
-    assert str(caught.value) == f"cannot write {file}: No space left on device"
+    assert str(caught.value) == f"cannot write {file}: No space left on device; free space, or name another file"
     assert (caught.value.file, caught.value.code) == (str(file), "file")
     assert isinstance(caught.value, SigcontractError)
     assert file.read_bytes() == b"old"
