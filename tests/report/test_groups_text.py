@@ -70,5 +70,6 @@ def test_the_page_shows_what_the_commands_print(
     command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(PAGE.parents[1])
+    monkeypatch.setenv("COLUMNS", "120")  # as where there is no terminal; pytest-xdist sets 80
     main(shlex.split(command)[1:])
     assert capsys.readouterr().out == output
