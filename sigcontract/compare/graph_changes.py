@@ -11,15 +11,13 @@ from sigcontract.compare.pairing import body_pairs, subject_of
 from sigcontract.compare.predict import MAX_ALSO, finding_of, predict_update
 from sigcontract.compare.sequences import AlignedGraphs, Aligner, Correspondence, identities
 from sigcontract.compare.unknowns import is_difference
-from sigcontract.model.findings import Finding, UpdateResult, Verdict
+from sigcontract.model.findings import Finding, Verdict
 from sigcontract.model.graph import GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
 
 __all__ = ["Change", "GraphChanges", "compare_graphs"]
 
-#: Graphs beyond this size are not walked once more to see whether moved nodes are an obstacle.
-_PREDICTED_NODES = 50_000
 _CODE_UNKNOWN = "function.code-unknown"
 #: What the driver may take all the same, because it pairs nodes by order and not by likeness.
 _MOVES = frozenset({"node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
@@ -227,18 +225,18 @@ class _Comparison:
         """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by likeness."""
         old, new = self._old, self._new
         moved = any(change.difference.rule in _MOVES for change in changes)
-        if not moved or len(old.nodes) != len(new.nodes) or len(old.nodes) > _PREDICTED_NODES:
+        if not moved or len(old.nodes) != len(new.nodes):
             return changes
-        node, numbers = self._aligner.node, self._aligner.numbers
-        held, candidate = map(node, numbers(old)), (self._comparer.translated(node(n)) for n in numbers(new))
+        node, old_numbers, new_numbers = self._aligner.node, self._aligner.numbers(old), self._aligner.numbers(new)
+        translated = {number: self._comparer.translated(node(number)) for number in set(new_numbers)}
         prediction = predict_update(
-            GraphSignature(nodes=tuple(held), dependencies=old.dependencies),
-            GraphSignature(nodes=tuple(candidate), dependencies=new.dependencies),
+            GraphSignature(nodes=tuple(map(node, old_numbers)), dependencies=old.dependencies),
+            GraphSignature(nodes=tuple(map(translated.__getitem__, new_numbers)), dependencies=new.dependencies),
             self._profile,
         )
-        if prediction.result is not UpdateResult.SUCCESS:
-            return changes
         verdict = Verdict.worst((prediction.verdict, Verdict.UPDATABLE))
+        if verdict is Verdict.REJECTED:
+            return changes
         return [
             change._replace(difference=change.difference._replace(verdict=verdict))
             if change.difference.rule in _MOVES

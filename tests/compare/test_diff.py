@@ -153,6 +153,13 @@ def test_nodes_that_only_moved_are_judged_by_the_order_in_which_the_driver_pairs
     assert found.verdict is Verdict.UPDATABLE
 
 
+def test_whether_moved_nodes_are_refused_cannot_be_told_where_what_decides_it_is_unknown() -> None:
+    hidden = kernel(name="hidden", func=0xF7, drop=[AttributeId.DEVICE_UPDATABLE_KERNEL_NODE])
+    a, b = (graph(LAYER[0], *pair, edges=[[], [0], [0]]) for pair in ((LAYER[1], hidden), (hidden, LAYER[1])))
+    moves = [f for f in diff(dump(a), again(b), H200).findings if f.rule.startswith("node.")]
+    assert {(f.rule, f.verdict) for f in moves} == {("node.added", "undetermined"), ("node.removed", "undetermined")}
+
+
 # Functions across processes.
 
 
