@@ -172,11 +172,12 @@ class ModuleCalls:
         """Handlers of calls that succeeded."""
         made_from_memory = ("cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary")
         # A primary context ends with its last release, and which one that is, the call does not say.
-        ends = ("cuCtxDestroy", "cuCtxDestroy_v2", "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2")
+        ends = ("cuCtxDestroy", "cuCtxDestroy_v2", "cuCtxDetach", "cuGreenCtxDestroy")
+        resets = ("cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2")
         releases = ("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2")
         return {
             **dict.fromkeys(made_from_memory, self._module_loaded),
-            **dict.fromkeys((*ends, *releases), lambda _call, _frame: self._ledger.contexts_ended()),
+            **dict.fromkeys((*ends, *resets, *releases), lambda _call, _frame: self._ledger.contexts_ended()),
             "cuModuleLoad": lambda call, frame: self._ledger.module_loaded(pointer(call.argument(0)), 0, frame.modules),
             "cuLibraryLoadData": lambda call, _: self._ledger.library_loaded(
                 pointer(call.argument(0)), call.argument(1)

@@ -44,6 +44,8 @@ NAMES = [
     "cuStreamSetAttribute",
     "cuMemAlloc_v2",
     "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxDetach",
+    "cuGreenCtxDestroy",
 ]
 
 

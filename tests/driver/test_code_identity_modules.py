@@ -110,11 +110,12 @@ def test_a_module_made_from_a_fat_binary_is_known_by_what_was_loaded(code: Code)
     assert seen.code_sha256(FUNC, 0) == ONE_PUT
 
 
-def test_a_context_that_may_have_ended_takes_its_handles_along(code: Code) -> None:
+@pytest.mark.parametrize("call", ["cuDevicePrimaryCtxRelease_v2", "cuCtxDetach", "cuGreenCtxDestroy"])
+def test_a_context_that_may_have_ended_takes_its_handles_along(code: Code, call: str) -> None:
     seen, program = observed(code, started=True, sees_loads=False)
     code.module = program.load_module(ONE)
     assert seen.code_sha256(FUNC, 0) == ONE_PUT
-    program.cupti.api("cuDevicePrimaryCtxRelease_v2", 0)
+    program.cupti.api(call, 0)
     assert seen.code_sha256(FUNC, 0) is None
 
 
