@@ -12,6 +12,7 @@ from sigcontract.cli.node_rows import FunctionNumbers, attribute_text, rows
 from sigcontract.cli.node_table import table_lines
 from sigcontract.cli.profile_lines import profile_lines
 from sigcontract.compare.alignment import Block
+from sigcontract.driver import shipped_profile
 from sigcontract.model.attributes import LaunchAttribute, MemSyncDomainMap, RawValue
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import ConditionalNode, GraphSignature
@@ -195,6 +196,17 @@ def test_a_profile_names_what_the_driver_keeps_stale() -> None:
         ["attribute_15", "no", "no", "no", "unknown", "unknown", "none"],
     ]
     assert "function of a cooperative node, updated alone: stale" in lines
+
+
+@pytest.mark.parametrize("width", ["80", "120", "200"])
+def test_a_profile_keeps_to_the_width_of_the_terminal(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    shipped = shipped_profile("nvidia-h200-cuda-13.0")
+    lines = list(profile_lines(shipped))
+    table = lines[3 : lines.index("", 3)]
+    assert max(map(len, table)) <= int(width)
+    words = " ".join(table).split()
+    assert all(word in words for entry in shipped.attributes for word in entry.note.split())
 
 
 def test_a_long_name_is_cut_to_the_width() -> None:
