@@ -151,6 +151,11 @@ def run(args: argparse.Namespace) -> int:
 def _writable(folder: Path) -> Path:
     """Return the folder as an absolute path, made and tried: better to fail now than after an hour of capturing."""
     try:
+        str(folder.resolve()).encode()
+    except UnicodeEncodeError as error:
+        msg = f"{folder} is not UTF-8, so that no report can name it; name another folder with -o"
+        raise FileError(msg, file=str(folder)) from error
+    try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"\0")
@@ -212,6 +217,8 @@ def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
     graphs = sum(report.graphs for report in dumps)
     if dumps:
         yield f"{graphs} graphs of {len(dumps)} processes in {folder}"
+    elif any(report.graphs or not report.complete for report in reports):
+        yield "nothing was recorded"
     elif reports:
         yield "nothing was recorded: no graph was instantiated"
     else:

@@ -229,6 +229,8 @@ class Recorder:
                 self._keep(order, graph_id, signature)
             self._unwritten = True
             self._writer.wake()
+        if order == 0 and self._on_write is not None:
+            self._on_write(self)  # a forked child that dies before it writes is known to have had graphs
 
     def _keep(self, order: int, graph_id: int | None, signature: GraphSignature) -> None:
         stack = program_frames()
@@ -271,9 +273,10 @@ class Recorder:
                 if self._path is None:
                     self._path = self._path_of(os.getpid())
                 save(dump, self._path)
-            except (SigcontractError, OSError) as error:
+            except Exception as error:  # noqa: BLE001  this runs in os._exit, in a handler, at the end of a process
                 self._unwritten = True
-                self.complain(f"the dump could not be written: {error}")
+                what = error if isinstance(error, SigcontractError | OSError) else f"{type(error).__name__}: {error}"
+                self.complain(f"the dump could not be written: {what}")
             if self._on_write is not None:
                 self._on_write(self)
             return not self._unwritten

@@ -144,7 +144,8 @@ class _Reporter:
 
 
 def _program() -> str:
-    return " ".join(getattr(sys, "orig_argv", [sys.executable])[:4])
+    words = " ".join(getattr(sys, "orig_argv", [sys.executable])[:4])
+    return words.encode("utf-8", "backslashreplace").decode("utf-8")  # file names need not be UTF-8
 
 
 def _failed(problem: str) -> ProcessReport:
@@ -155,7 +156,7 @@ def _failed(problem: str) -> ProcessReport:
 
 def _report(status: Path, report: ProcessReport) -> None:
     # The last place to complain in; where it fails too, the parent finds no report, and says that.
-    with suppress(OSError):
+    with suppress(Exception):
         place = status / f"{report.process_id}.json"
         partial = place.with_suffix(".partial")
         partial.write_bytes(msgspec.json.encode(report))

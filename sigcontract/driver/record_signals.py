@@ -39,6 +39,7 @@ class EndHooks:
         self._demand = demand
         self._handled: list[int] = []
         self._read_end = self._write_end = -1
+        self._pipe = (0, 0)
         self._ending = threading.Lock()
 
     def install(self) -> str | None:
@@ -64,15 +65,25 @@ class EndHooks:
             os.close(read_end)
             os.close(write_end)
             return
-        self._read_end, self._write_end = read_end, write_end
+        self._read_end, self._write_end, self._pipe = read_end, write_end, _identity(read_end)
         threading.Thread(target=self._follow, name="sigcontract-signals", daemon=True).start()
 
     def _follow(self) -> None:
-        while numbers := os.read(self._read_end, 64):
+        while numbers := self._received_numbers():
             if self._demand is not None and self._demand in numbers and self._is_ours(self._demand):
                 self._write(False)  # noqa: FBT003  the callback's one argument
             if signal.SIGTERM in numbers and self._is_ours(signal.SIGTERM):
                 self._end(signal.SIGTERM)
+
+    def _received_numbers(self) -> bytes:
+        """Wait for signals. Empty where the program closed every file that it did not open: it may have this number."""
+        return os.read(self._read_end, 64) if self._is_open(self._read_end) else b""
+
+    def _is_open(self, end: int) -> bool:
+        try:
+            return _identity(end) == self._pipe
+        except OSError:
+            return False
 
     def _received(self, number: int, _frame: FrameType | None) -> None:
         if number == self._demand:
@@ -89,8 +100,12 @@ class EndHooks:
         if not self._ending.acquire(blocking=False):
             return
         writing = threading.Thread(target=self._write, args=(True,), daemon=True)
-        writing.start()
-        writing.join(_WRITE_SECONDS)
+        try:
+            writing.start()
+        except RuntimeError:  # the process has all the threads that it can have
+            self._write(True)  # noqa: FBT003  the callback's one argument
+        else:
+            writing.join(_WRITE_SECONDS)
         # signal.signal is the main thread's alone, and that may hang.
         ctypes.CDLL(None).signal(number, 0)
         os.kill(os.getpid(), number)
@@ -112,7 +127,7 @@ class EndHooks:
             signal.set_wakeup_fd(-1)
 
     def _attach(self) -> None:
-        if self._write_end != -1 and threading.current_thread() is threading.main_thread():
+        if self._is_open(self._write_end) and threading.current_thread() is threading.main_thread():
             signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
 
     def _forked(self) -> None:
@@ -121,6 +136,13 @@ class EndHooks:
             if self._is_ours(number):
                 signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else self._received)
         if self._write_end != -1:
-            os.close(self._read_end)
-            os.close(self._write_end)
+            for end in (self._read_end, self._write_end):
+                if self._is_open(end):
+                    os.close(end)
             self._read_end = self._write_end = -1
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    """Return what tells the two ends of a pipe from any other file."""
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino

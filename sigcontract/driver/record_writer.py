@@ -1,6 +1,7 @@
 """A thread that writes soon after there is something to write, and never spends its time on that alone."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Thread
 from time import monotonic
 
@@ -35,8 +36,11 @@ class BackgroundWriter:
         """Say that there is something new."""
         self._wanted.set()
         if self._thread is None and not self._ending.is_set():
-            self._thread = Thread(target=self._run, name="sigcontract-record", daemon=True)
-            self._thread.start()
+            thread = Thread(target=self._run, name="sigcontract-record", daemon=True)
+            # The process may have all the threads that it can have, or be ending: then the last write is the only one.
+            with suppress(RuntimeError):
+                thread.start()
+                self._thread = thread
 
     def stop(self) -> bool:
         """End the thread. Returns whether it did end; if not, its last write hangs."""

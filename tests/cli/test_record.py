@@ -381,3 +381,97 @@ def test_starting_costs_a_process_that_uses_no_cuda_little(setting: Setting) -> 
         return min(taken)
 
     assert seconds(recorded) < seconds(setting.environment) + 0.05
+
+
+def ran_alike(setting: Setting, program: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program recorded and as it is; hold both to the same result; return the recorded one."""
+    recorded = setting.run(setting.command(program))
+    plain = setting.run([sys.executable, str(setting.folder / "program.py")])
+    told = "".join(
+        line for line in recorded.stderr.splitlines(keepends=True) if not line.startswith("sigcontract: record: ")
+    )
+    assert (recorded.returncode, recorded.stdout, told) == (plain.returncode, plain.stdout, plain.stderr)
+    return recorded
+
+
+def test_a_program_that_closes_every_file_keeps_those_that_it_opens_afterwards(setting: Setting) -> None:
+    """As a daemon does at its start; the numbers of the files that record had are the program's from then on."""
+    ran_alike(
+        setting,
+        """
+        import os, torch
+        os.closerange(3, 256)
+        files = [open(f"file{n}", "w") for n in range(12)]
+        if os.fork() == 0:
+            for file in files:
+                print("x", file=file, flush=True)
+            torch.instantiate(2)
+            os._exit(0)
+        os.wait()
+        print([os.path.getsize(f"file{n}") for n in range(12)])
+        """,
+    )
+    assert list(setting.graphs().values()) == [2]
+
+
+@pytest.mark.parametrize("end", ["", "os.kill(os.getpid(), signal.SIGTERM)", "os._exit(3)"])
+def test_a_process_that_can_have_no_more_threads_writes_at_its_end(setting: Setting, end: str) -> None:
+    ran_alike(
+        setting,
+        f"""
+        import os, signal, threading, torch
+        def start(self):
+            raise RuntimeError("can't start new thread")
+        threading.Thread.start = start
+        torch.instantiate(1)
+        {end}
+        """,
+    )
+    assert list(setting.graphs().values()) == [1]
+
+
+@pytest.mark.parametrize("end", ["", "os._exit(3)"])
+def test_what_a_hook_of_the_program_raises_while_a_dump_is_written_is_a_line_of_the_report(
+    setting: Setting, end: str
+) -> None:
+    ended = ran_alike(
+        setting,
+        f"""
+        import os, sys, torch
+        def forbid(event, arguments):
+            if event == "open" and ".dump." in str(arguments[0]):
+                raise RuntimeError("not here")
+        sys.addaudithook(forbid)
+        torch.instantiate(1)
+        {end}
+        """,
+    )
+    assert "the dump could not be written: RuntimeError: not here\n" in ended.stderr
+    assert "no graph was instantiated" not in ended.stderr
+
+
+def test_a_forked_child_that_is_killed_before_it_writes_is_told_of(setting: Setting) -> None:
+    ended = ran_alike(
+        setting,
+        """
+        import multiprocessing, torch
+        def capture(nodes):
+            torch.instantiate(nodes)
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            pool.map(capture, [1])
+        """,
+    )
+    assert "sigcontract: record: nothing was recorded\n" in ended.stderr
+    assert "did not report its end; it had written nothing\n" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
+def test_names_that_are_not_utf8_are_escaped_and_such_a_folder_is_refused(setting: Setting) -> None:
+    name = os.fsdecode(b"\xff.py")
+    (setting.folder / name).write_text("import torch, sys\ntorch.instantiate(1)\n", encoding="utf-8")
+    ended = setting.run([*setting.record(), "--", sys.executable, name])
+    assert (ended.returncode, list(setting.graphs().values())) == (0, [1])
+    setting.dumps = setting.folder / name
+    ended = setting.run([*setting.record(), "--", sys.executable, "-c", "print('started')"])
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "\\udcff.py is not UTF-8, so that no report can name it; name another folder with -o\n" in ended.stderr
