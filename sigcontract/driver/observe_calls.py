@@ -5,6 +5,7 @@ is missing does no harm: what it makes is not known, which is the truth.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES, ConditionalNodeParams, GraphNodeParams
@@ -61,8 +62,10 @@ LAUNCHES = {
     **dict.fromkeys(_both("cuLaunchKernelEx"), True),
     **dict.fromkeys(_both("cuLaunchKernel", "cuLaunchCooperativeKernel"), False),
 }
-BEGIN_CAPTURE = _both(
-    "cuStreamBeginCapture", "cuStreamBeginCapture_v2", "cuStreamBeginCaptureToGraph", "cuStreamBeginRecaptureToGraph"
+_RECAPTURE = _both("cuStreamBeginRecaptureToGraph")
+BEGIN_CAPTURE = (
+    *_both("cuStreamBeginCapture", "cuStreamBeginCapture_v2", "cuStreamBeginCaptureToGraph"),
+    *_RECAPTURE,
 )
 SET_STREAM = _both("cuStreamSetAttribute", "cuStreamCopyAttributes")
 END_CAPTURE = _both("cuStreamEndCapture")
@@ -73,10 +76,10 @@ INSTANTIATING = (
     *_both("cuGraphInstantiateWithParams"),
 )
 #: Calls inside of which nodes are copied; of cuGraphAddNode, those that add a graph.
-COPYING = ("cuGraphClone", "cuGraphAddChildGraphNode", "cuGraphAddNode", "cuGraphAddNode_v2")
+COPYING = ("cuGraphClone", "cuGraphAddChildGraphNode", "cuGraphAddNode", "cuGraphAddNode_v2", "cuGraphAddNode_v3")
 
 #: Place of nodeParams among the arguments.
-_ADD_NODE_PARAMS = {"cuGraphAddNode": 4, "cuGraphAddNode_v2": 5}
+_ADD_NODE_PARAMS = {"cuGraphAddNode": 4, "cuGraphAddNode_v2": 5, "cuGraphAddNode_v3": 5}
 _NODE_PARAMS = GraphNodeParams.params.offset
 _CHILD_OWNERSHIP = _NODE_PARAMS + 8  # CUDA_CHILD_GRAPH_NODE_PARAMS.ownership, behind the graph
 _CONDITIONAL_SIZE = _NODE_PARAMS + ConditionalNodeParams.size.offset
@@ -95,6 +98,8 @@ class GraphCalls:
         return {
             "cuGraphDestroy": lambda params: self._ledger.graph_destroyed(pointer(params)),
             "cuGraphDestroyNode": lambda params: self._ledger.forget(pointer(params)),
+            # The nodes stay and take what the coming launches carry, by a rule that no callback tells.
+            **dict.fromkeys(_RECAPTURE, lambda params: self._ledger.graph_destroyed(pointer(params + 16))),
         }
 
     def on_return(self) -> dict[str, OnReturn]:
@@ -103,8 +108,7 @@ class GraphCalls:
             "cuGraphAddKernelNode": self._kernel_added,
             "cuGraphAddKernelNode_v2": self._kernel_added,
             "cuGraphAddChildGraphNode": self._child_added,
-            "cuGraphAddNode": lambda call, frame: self._added(call, frame, "cuGraphAddNode"),
-            "cuGraphAddNode_v2": lambda call, frame: self._added(call, frame, "cuGraphAddNode_v2"),
+            **{name: partial(self._added, place=place) for name, place in _ADD_NODE_PARAMS.items()},
             "cuGraphClone": self._graph_cloned,
             "cuGraphKernelNodeSetAttribute": self._attribute_set,
             "cuGraphKernelNodeCopyAttributes": self._attributes_copied,
@@ -123,8 +127,8 @@ class GraphCalls:
     def _child_added(self, call: ApiCall, frame: Frame) -> None:
         self._ledger.owns(call.argument(1), pointer(call.argument(0)), frame.clones)
 
-    def _added(self, call: ApiCall, frame: Frame, name: str) -> None:
-        params = call.argument(_ADD_NODE_PARAMS[name])
+    def _added(self, call: ApiCall, frame: Frame, *, place: int) -> None:
+        params = call.argument(place)
         node_type = uint(params)
         if node_type == KernelNodeSignature.node_type:
             self._kernel_added(call, frame)

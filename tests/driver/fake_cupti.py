@@ -34,6 +34,8 @@ NAMES = [
     "cuStreamEndCapture",
     "cuGraphAddKernelNode_v2",
     "cuGraphAddNode_v2",
+    "cuGraphAddNode_v3",
+    "cuStreamBeginRecaptureToGraph",
     "cuGraphAddChildGraphNode",
     "cuGraphClone",
     "cuGraphDestroy",

@@ -148,10 +148,19 @@ def test_bodies_of_conditionals_end_with_them(seen: Observations, program: FakeP
     assert seen.attributes(inside) is None
 
 
-def test_a_kernel_node_may_be_added_by_the_general_call(seen: Observations, program: FakeProgram) -> None:
+@pytest.mark.parametrize("call", ["cuGraphAddNode_v2", "cuGraphAddNode_v3"])
+def test_a_kernel_node_may_be_added_by_the_general_call(seen: Observations, program: FakeProgram, call: str) -> None:
     params = ctypes.create_string_buffer(64)
-    program.cupti.api("cuGraphAddNode_v2", program.out(0x70), 0x9, 0, 0, 0, ctypes.addressof(params))
+    program.cupti.api(call, program.out(0x70), 0x9, 0, 0, 0, ctypes.addressof(params))
     assert seen.attributes(0x70) == OFF
+
+
+def test_nodes_of_a_graph_that_is_captured_into_anew_are_not_known(seen: Observations, program: FakeProgram) -> None:
+    graph, (node,) = program.capture([PREFERRED])
+    program.cupti.api("cuStreamBeginRecaptureToGraph", 1, 2, graph, 0, 0)
+    program.launch(1, CLUSTER)
+    program.cupti.api("cuStreamEndCapture", 1, program.out(graph))
+    assert seen.attributes(node) is None
 
 
 def test_a_copy_that_fails_leaves_nothing_behind(seen: Observations, program: FakeProgram) -> None:
