@@ -266,9 +266,9 @@ class Effects:
             effect = self.of(attribute_id)
             if attribute_id in idle and effect.kind != "none":
                 effect = Effect("none", effect.rule, "documented")
-            if effect.kind == "rejected":
-                continue  # the pairing asks for these: a difference is a refusal, an unknown value a doubt
             entries = held.get(attribute_id), candidate.get(attribute_id), fixed.get(attribute_id)
+            if effect.kind == "rejected" and not _is_known_change(*entries[:2]):
+                continue  # the pairing asks for these: an unknown value is a doubt, and its first refusal hides others
             difference = _difference(effect, attribute_id, *entries)
             if difference is not None:
                 yield difference
@@ -340,8 +340,15 @@ def _measured(entry: AttributeProfile, documented: Rule, *, hint: bool) -> Effec
     if entry.update == "unknown":
         return None
     if entry.update == "rejected":
-        return Effect("rejected", RULES["kernel.attribute-rejected"], "measured")
+        own = documented.verdict is Verdict.REJECTED  # of cooperative and device-updatable NVIDIA says so itself
+        return Effect("rejected", documented if own else RULES["kernel.attribute-rejected"], "measured")
     return Effect("hint" if hint and entry.update == "stale" else entry.update, documented, "measured")
+
+
+def _is_known_change(old: LaunchAttribute | None, new: LaunchAttribute | None) -> bool:
+    if old is None or new is None or old.value is None or new.value is None:
+        return False
+    return old.value != new.value
 
 
 def _difference(

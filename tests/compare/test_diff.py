@@ -160,6 +160,17 @@ def test_whether_moved_nodes_are_refused_cannot_be_told_where_what_decides_it_is
     assert {(f.rule, f.verdict) for f in moves} == {("node.added", "undetermined"), ("node.removed", "undetermined")}
 
 
+def test_every_attribute_that_is_refused_says_so() -> None:
+    """The driver stops at the first."""
+    scheduling = AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING
+    a, b = kernel(), kernel(cooperative(), value(scheduling, 1, observed=True))
+    found = diff(dump(graph(a)), again(graph(b)), H200)
+    assert {(f.rule, f.verdict) for f in found.findings} == {
+        ("kernel.cooperative", "rejected"),
+        ("kernel.attribute-rejected", "rejected"),
+    }
+
+
 # Functions across processes.
 
 

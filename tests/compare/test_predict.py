@@ -481,6 +481,12 @@ def test_a_context_that_one_side_does_not_know_leaves_the_answer_open() -> None:
     assert (prediction.verdict, prediction.result) == (Verdict.UNDETERMINED, None)
 
 
+@pytest.mark.parametrize("profile", [H200, None], ids=["profile", "no profile"])
+def test_a_cooperative_node_is_refused_by_the_rule_of_its_own(profile: DriverProfile | None) -> None:
+    (finding,) = predict_update(graph(PLAIN), graph(kernel(cooperative())), profile).findings
+    assert (finding.rule, finding.verdict) == ("kernel.cooperative", Verdict.REJECTED)
+
+
 def test_two_unknown_contexts_are_one_only_where_the_function_is_one() -> None:
     nowhere = kernel(context=0)
     assert predict_update(graph(nowhere), graph(nowhere), H200).verdict is Verdict.IDENTICAL
