@@ -156,7 +156,7 @@ def _failed(problem: str) -> ProcessReport:
 
 def _report(status: Path, report: ProcessReport) -> None:
     # The last place to complain in; where it fails too, the parent finds no report, and says that.
-    with suppress(Exception):
+    with suppress(OSError, RuntimeError, MemoryError):
         place = status / f"{report.process_id}.json"
         partial = place.with_suffix(".partial")
         partial.write_bytes(msgspec.json.encode(report))

@@ -115,8 +115,10 @@ class EndHooks:
 
         @functools.wraps(original)
         def _exit(status: int) -> NoReturn:
-            self._write(True)  # noqa: FBT003  the callback's one argument
-            original(status)
+            try:
+                self._write(True)  # noqa: FBT003  the callback's one argument
+            finally:
+                original(status)  # whatever became of the write
 
         os._exit = _exit
 

@@ -13,6 +13,7 @@ NAMES_THAT_SAY_NOTHING = {"util", "utils", "helper", "helpers", "manager", "comm
 #: Others' code calls these, C or a recorded program, and nothing of ours may reach it.
 BOUNDARIES = {
     "sigcontract.driver.observe_watch",
+    "sigcontract.driver.record",
     "sigcontract.driver.record_frameworks",
     "sigcontract.driver.record_site.sitecustomize",
 }
