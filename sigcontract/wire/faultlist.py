@@ -1,6 +1,8 @@
 """Every fault of a document at once, where decoding stops at the first."""
 
+from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -29,10 +31,16 @@ def faults(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> list[RecordEr
             if listed:
                 return listed
         document = strictly_decoded(form, data, text=text)
-        problems = list(form.problems(document))
-        return problems or list(form.false_digests(document, form.record_of(document)))
+        return _first(form.problems(document)) or _first(form.false_digests(document, form.record_of(document)))
     except RecordError as error:
         return [error]
+
+
+def _first(problems: Iterator[RecordError]) -> list[RecordError]:
+    listed = list(islice(problems, MAX_FAULTS))
+    if next(problems, None) is not None:
+        listed.append(LimitError(f"more than {MAX_FAULTS} faults", code="faults"))
+    return listed
 
 
 def _of_types(form: Form, data: bytes, *, text: bool) -> list[RecordError]:

@@ -24,5 +24,5 @@ MAX_GRAPH_DEPTH = 32
 #: Faults that are listed for one file.
 MAX_FAULTS = 1000
 
-#: Documents of which every fault is listed: that takes some twenty times their size in memory.
-MAX_LISTED_BYTES = 32 * 2**20
+#: Documents of which every fault is listed. Two bytes can be a fault, which costs 1.3 kB before it can be counted.
+MAX_LISTED_BYTES = 2**20

@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,25 @@ def test_a_list_of_faults_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(found[-1]) == "500 more faults (at $)"
     monkeypatch.setattr("sigcontract.wire.faultlist.MAX_LISTED_BYTES", 10)
     assert [fault.path for fault in codec.faults(json.dumps(document).encode())] == ["$.graphs[1].nodes[0]"]
+
+
+def test_a_list_of_parts_that_do_not_fit_ends_too() -> None:
+    document = json.loads(EVERY.read_bytes())
+    document["graphs"][1]["nodes"] = [99] * 1500
+    found = codec.faults(json.dumps(document).encode())
+    assert len(found) == 1001
+    assert str(found[-1]) == "more than 1000 faults (at $)"
+
+
+def test_faults_of_a_large_file_cost_no_more_than_it_does() -> None:
+    document = json.loads(EVERY.read_bytes())
+    document["nodes"] = [1] * 1_000_000
+    tracemalloc.start()
+    found = codec.faults(json.dumps(document).encode())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [fault.path for fault in found] == ["$.nodes[0]"]
+    assert peak < 64 * 2**20
 
 
 @pytest.mark.parametrize(
