@@ -164,9 +164,9 @@ _KERNEL: Final = (
     ),
     Rule(
         "kernel.cooperative-function", "KernelNodeSignature.kern, KernelNodeSignature.func", _UNDETERMINED, "assumed",
-        "The function of a cooperative node changed. Measured: where nothing else in the node changes after a launch, and "
-        "no other kernel runs in between, the driver reports SUCCESS and goes on running the old function. Neither can be "
-        "told from the records. Instantiate anew.",
+        "The function of a cooperative node changed. Measured: where nothing else in the node changes after a launch, "
+        "and no other kernel runs in between, the driver reports SUCCESS and goes on running the old function. Neither "
+        "can be told from the records. Instantiate anew.",
         _MEASURED,
         "the profile's cooperative_function_update: stale, applied; without it: undetermined",
     ),
