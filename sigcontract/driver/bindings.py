@@ -329,7 +329,9 @@ class CudaDriver(BuildCalls):
 
     def graph_launch(self, graph_exec: int, stream: int) -> None:
         """cuGraphLaunch."""
-        self._call("cuGraphLaunch", graph_exec, stream)
+        result = self.library.checked("cuGraphLaunch")(graph_exec, stream)  # every replay comes through here
+        if result:
+            raise self.library.error("cuGraphLaunch", result)
 
     def stream_synchronize(self, stream: int) -> None:
         """cuStreamSynchronize."""

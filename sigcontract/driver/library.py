@@ -127,11 +127,15 @@ class Library:
 
     def result_of(self, name: str, *arguments: object) -> int:
         """Call a function and return its CUresult, for calls whose refusal is an answer."""
+        return int(self.checked(name)(*arguments))
+
+    def checked(self, name: str) -> Any:
+        """Return a function that converts and checks its arguments, and gives the CUresult back unchecked."""
         function = self._checked.get(name)
         if function is None:
             function = CFUNCTYPE(c_int, *self._functions[name].argtypes)(self.require(name))
             self._checked[name] = function
-        return int(function(*arguments))
+        return function
 
     def bulk(self, name: str) -> Any:
         """Return a function for many calls in a row: it converts nothing.
