@@ -239,11 +239,11 @@ def is_device_updatable(entry: LaunchAttribute | None) -> bool:
 def _device_updatable(graph: GraphSignature) -> Refusal | None:
     """Refuse a graph with a device-updatable node: the driver does so before it pairs anything."""
     seen: set[int] = set()
-    for index, node in enumerate(graph.nodes):
+    for node in {id(node): node for node in graph.nodes}.values():
         if isinstance(node, KernelNodeSignature) and id(node.attributes) not in seen:
             seen.add(id(node.attributes))  # equal sets are mostly one object, as read and as decoded
             if is_device_updatable(node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)):
-                path = f"nodes[{index}].attributes[device_updatable_kernel_node]"
+                path = f"nodes[{graph.nodes.index(node)}].attributes[device_updatable_kernel_node]"
                 return Refusal("kernel.device-updatable", None, None, None, path, 1, 1, node.name)
     return None
 
@@ -258,25 +258,26 @@ def _follow(  # noqa: C901  one branch for each step of the driver's rule
     for old, new in queue:
         partner_of_old[old], partner_of_new[new] = new, old
     old_nodes, new_nodes = held.nodes, candidate.nodes
-    answers: dict[tuple[int, int], NodeRefusal | tuple[Doubt, ...]] = {}
+    plain: set[tuple[int, int]] = set()  # pairs of nodes with nothing to say; layers repeat, and their graphs keep them
     old_dependencies, new_dependencies = held.dependencies, candidate.dependencies
     for old, new in queue:  # grows while it is worked off: breadth first
         old_edges, new_edges = old_dependencies[old], new_dependencies[new]
         old_node, new_node = old_nodes[old], new_nodes[new]
-        if len(old_edges) != len(new_edges) or old_node.node_type != new_node.node_type:
+        nodes = id(old_node), id(new_node)
+        if len(old_edges) != len(new_edges) or (nodes not in plain and old_node.node_type != new_node.node_type):
             return _shape_refusal(new, old_node, new_node, len(old_edges), len(new_edges))
-        nodes = id(old_node), id(new_node)  # both live as long as their graphs; layers repeat
-        answer = answers.get(nodes)
-        if answer is None:
-            answer = answers[nodes] = judge(old_node, new_node)
-        if isinstance(answer, NodeRefusal):
-            return answer.at(new, new_node)
-        if answer:
-            pairing.doubts[new] = answer
-        if isinstance(new_node, _HOLDERS):
-            refusal = _descend(old_node, new_node, new, judge, pairing)
-            if refusal is not None:
-                return refusal
+        if nodes not in plain:
+            answer = judge(old_node, new_node)
+            if isinstance(answer, NodeRefusal):
+                return answer.at(new, new_node)
+            if answer:
+                pairing.doubts[new] = answer
+            if isinstance(new_node, _HOLDERS):
+                refusal = _descend(old_node, new_node, new, judge, pairing)
+                if refusal is not None:
+                    return refusal
+            elif not answer:
+                plain.add(nodes)
         for place, new_edge in enumerate(new_edges):
             old_edge = old_edges[place]
             before, after = old_edge.node, new_edge.node
