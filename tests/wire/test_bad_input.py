@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sigcontract.errors import RecordError
+from sigcontract.model.dump import SignatureDump
 from sigcontract.wire import codec
 from tests.strategies import LAWS, json_values
 
@@ -128,7 +129,8 @@ def test_very_many_rows_that_hold_graphs() -> None:
         "graphs": [*rows, top],
     }
     with bounded(256 * MIB):
-        codec.decode(json.dumps(document).encode())
+        dump = codec.decode(json.dumps(document).encode(), expect=SignatureDump)
+    assert [len(entry.graph.nodes) for entry in dump.graphs] == [count]
 
 
 def test_one_node_of_very_many_bodies_that_very_many_graphs_hold() -> None:
