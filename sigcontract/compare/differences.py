@@ -48,6 +48,7 @@ class NodeJudge:
         #: Whether an update carries the cluster at any time.
         self.cluster_follows = profile is not None and profile.cluster_fixed_at == "never"
         self.effects = Effects(profile, flags)
+        self._launches: dict[tuple[int, ...], tuple[object, list[Difference]]] = {}
         self._preference_counts = self.effects.of(AttributeId.PREFERRED_CLUSTER_DIMENSION).kind != "none"
 
     # What the driver refuses.
@@ -116,8 +117,6 @@ class NodeJudge:
         self, held: KernelNodeSignature, candidate: KernelNodeSignature, fixed: KernelNodeSignature
     ) -> list[Difference]:
         found: list[Difference] = []
-        old, new = self.effects.set_of(held.attributes), self.effects.set_of(candidate.attributes)
-        first = old if fixed is held else self.effects.set_of(fixed.attributes)
         held_identity = function_identity(held, candidate)
         fixed_identity = held_identity if fixed is held else function_identity(fixed, candidate)
         one_function = held_identity == fixed_identity == "same"
@@ -130,6 +129,28 @@ class NodeJudge:
         if held.dynamic_shared_mem_bytes != candidate.dynamic_shared_mem_bytes:
             sizes = held.dynamic_shared_mem_bytes, candidate.dynamic_shared_mem_bytes
             found.append(by_rule("kernel.dynamic-shared-mem", ".dynamic_shared_mem_bytes", *sizes))
+        parts = held.attributes, candidate.attributes, held.function, candidate.function
+        key = (id(parts[0]), id(parts[1]), id(parts[2]), id(parts[3])) if fixed is held and one_function else None
+        known = self._launches.get(key) if key else None
+        if known is None:
+            known = parts, self._launch(held, candidate, fixed, one_function=one_function)
+            if key:
+                self._launches[key] = known  # with the parts, so that their numbers stay their own
+        found.extend(known[1])
+        return found
+
+    def _launch(
+        self,
+        held: KernelNodeSignature,
+        candidate: KernelNodeSignature,
+        fixed: KernelNodeSignature,
+        *,
+        one_function: bool,
+    ) -> list[Difference]:
+        """Compare effective cluster and attributes, which repeat where dims do not."""
+        found: list[Difference] = []
+        old, new = self.effects.set_of(held.attributes), self.effects.set_of(candidate.attributes)
+        first = old if fixed is held else self.effects.set_of(fixed.attributes)
         before, after = _effective(held, old.cluster), _effective(candidate, new.cluster)
         launched = before if fixed is held else _effective(fixed, first.cluster)
         if before is None or after is None or launched is None:

@@ -258,15 +258,16 @@ def _follow(  # noqa: C901  one branch for each step of the driver's rule
     for old, new in queue:
         partner_of_old[old], partner_of_new[new] = new, old
     old_nodes, new_nodes = held.nodes, candidate.nodes
-    plain: set[tuple[int, int]] = set()  # pairs of nodes with nothing to say; layers repeat, and their graphs keep them
+    # By the number of a held node, the node that it was last paired with and that had nothing to say: layers repeat.
+    plain: dict[int, NodeSignature] = {}
     old_dependencies, new_dependencies = held.dependencies, candidate.dependencies
     for old, new in queue:  # grows while it is worked off: breadth first
         old_edges, new_edges = old_dependencies[old], new_dependencies[new]
         old_node, new_node = old_nodes[old], new_nodes[new]
-        nodes = id(old_node), id(new_node)
-        if len(old_edges) != len(new_edges) or (nodes not in plain and old_node.node_type != new_node.node_type):
+        is_plain = plain.get(id(old_node)) is new_node
+        if len(old_edges) != len(new_edges) or (not is_plain and old_node.node_type != new_node.node_type):
             return _shape_refusal(new, old_node, new_node, len(old_edges), len(new_edges))
-        if nodes not in plain:
+        if not is_plain:
             answer = judge(old_node, new_node)
             if isinstance(answer, NodeRefusal):
                 return answer.at(new, new_node)
@@ -277,7 +278,7 @@ def _follow(  # noqa: C901  one branch for each step of the driver's rule
                 if refusal is not None:
                     return refusal
             elif not answer:
-                plain.add(nodes)
+                plain[id(old_node)] = new_node
         for place, new_edge in enumerate(new_edges):
             old_edge = old_edges[place]
             before, after = old_edge.node, new_edge.node

@@ -78,7 +78,7 @@ def predict_update(
     told = refusal is not None and refusal.result is not None and not pairing.doubtful
     result = UpdateResult.SUCCESS if refusal is None else refusal.result
     return UpdatePrediction(
-        verdict=Verdict.worst(finding.verdict for finding in collapsed),
+        verdict=Verdict.worst({finding.verdict for finding in collapsed}),
         result=None if pairing.doubtful else result,
         node=refusal.node if refusal is not None and told else None,
         from_node=refusal.from_node if refusal is not None and told else None,
@@ -158,8 +158,11 @@ class Findings:
         """Return the findings, in the order in which they were first added."""
         found = []
         for difference, places in self._places.items():
-            paths = [path + difference.field for _, path, _ in places[: 1 + MAX_ALSO]]
-            found.append(finding_of(difference, paths, places[0][2], len(places), self._profile))
+            _, path, subject = places[0]
+            paths = [path + difference.field]
+            if places[1:]:
+                paths += [path + difference.field for _, path, _ in places[1 : 1 + MAX_ALSO]]
+            found.append(finding_of(difference, paths, subject, len(places), self._profile))
         return tuple(found)
 
 
