@@ -43,7 +43,7 @@ class NodeJudge:
     """
 
     def __init__(self, profile: "DriverProfile | None", flags: int) -> None:
-        self._profile = profile
+        self.profile: Final = profile
         self._cooperative_refused = profile is not None and profile.cooperative_function_update == "rejected"
         #: Whether an update carries the cluster at any time.
         self.cluster_follows = profile is not None and profile.cluster_fixed_at == "never"
@@ -172,7 +172,7 @@ class NodeJudge:
             yield by_rule("kernel.function-unknown", ".func", *texts)
         elif self.is_cooperative(candidate):
             rule = RULES["kernel.cooperative-function"]
-            effect = "unknown" if self._profile is None else self._profile.cooperative_function_update
+            effect = "unknown" if self.profile is None else self.profile.cooperative_function_update
             verdict = {"applied": Verdict.UPDATABLE, "stale": Verdict.STALE}.get(effect, rule.verdict)
             if verdict is Verdict.STALE and since_fixed == "same":
                 verdict = Verdict.UNDETERMINED  # back to the first function: it may be what still runs, or not
@@ -208,7 +208,7 @@ class NodeJudge:
         ``must`` says that one of their functions has to be given a cluster size.
         """
         rule = RULES["kernel.cluster-dim"]
-        measured = self._profile is not None and self._profile.cluster_fixed_at != "unknown"
+        measured = self.profile is not None and self.profile.cluster_fixed_at != "unknown"
         evidence = "measured" if measured else rule.evidence
         if self.cluster_follows:
             verdict = Verdict.UPDATABLE if before != after else Verdict.HARMLESS
@@ -220,7 +220,7 @@ class NodeJudge:
         if launched == after:
             return Difference(rule.id, _CLUSTER, Verdict.HARMLESS, evidence, before, after)
         rule = RULES["kernel.cluster-one"]
-        if self._profile is not None and self._profile.update_rule == "cuda-13.0" and not must:
+        if self.profile is not None and self.profile.update_rule == "cuda-13.0" and not must:
             return Difference(rule.id, _CLUSTER, Verdict.HARMLESS, "measured", launched, after)
         return Difference(rule.id, _CLUSTER, rule.verdict, rule.evidence, launched, after)
 

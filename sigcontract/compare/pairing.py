@@ -213,13 +213,17 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
         What a pair of nodes of one type forbids by itself.
     """
     pairing = Pairing([], None, {}, {})
-    refusal = _device_updatable(candidate) or _device_updatable(held)
+    refusal = _device_updatable(candidate)
+    if refusal is None and held is not candidate:
+        refusal = _device_updatable(held)
     if refusal is not None:
         return pairing._replace(refusal=refusal)
     counts = len(held.nodes), len(candidate.nodes)
     if counts[0] != counts[1]:
         return pairing._replace(refusal=_topology("topology.node-count", "nodes", counts))
-    old_sinks, new_sinks = held.sinks, candidate.sinks
+    alike = held.dependencies == candidate.dependencies
+    new_sinks = candidate.sinks
+    old_sinks = new_sinks if alike else held.sinks
     counts = len(old_sinks), len(new_sinks)
     if counts[0] > counts[1]:
         return pairing._replace(refusal=_topology("topology.sink-count", "nodes", counts))
@@ -228,7 +232,7 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
         at, subject = f"nodes[{index}]", subject_of(candidate.nodes[index])
         return pairing._replace(refusal=_topology("topology.sink-count", at, counts, subject, at))
     pairing.pairs.extend(zip(reversed(old_sinks), reversed(new_sinks), strict=True))
-    return pairing._replace(refusal=_follow(held, candidate, judge, pairing))
+    return pairing._replace(refusal=_follow(held, candidate, judge, pairing, alike=alike))
 
 
 def is_device_updatable(entry: LaunchAttribute | None) -> bool:
@@ -248,10 +252,13 @@ def _device_updatable(graph: GraphSignature) -> Refusal | None:
     return None
 
 
-def _follow(  # noqa: C901  one branch for each step of the driver's rule
-    held: GraphSignature, candidate: GraphSignature, judge: Judge, pairing: Pairing
+def _follow(  # noqa: C901, PLR0912  one branch for each step of the driver's rule
+    held: GraphSignature, candidate: GraphSignature, judge: Judge, pairing: Pairing, *, alike: bool
 ) -> Refusal | None:
-    """Work off the queue that ``pairing.pairs`` is, and return where the driver stops."""
+    """Work off the queue that ``pairing.pairs`` is, and return where the driver stops.
+
+    ``alike`` says that both graphs have the same edges, node for node.
+    """
     queue = pairing.pairs
     unpaired = -1
     partner_of_old, partner_of_new = [unpaired] * len(held.nodes), [unpaired] * len(held.nodes)
@@ -279,6 +286,12 @@ def _follow(  # noqa: C901  one branch for each step of the driver's rule
                     return refusal
             elif not answer:
                 plain[id(old_node)] = new_node
+        if alike:  # starting from equal sinks, equal edges pair each node with the one of its own index
+            for edge in new_edges:
+                if partner_of_new[edge.node] == unpaired:
+                    partner_of_new[edge.node] = edge.node
+                    queue.append((edge.node, edge.node))
+            continue
         for place, new_edge in enumerate(new_edges):
             old_edge = old_edges[place]
             before, after = old_edge.node, new_edge.node

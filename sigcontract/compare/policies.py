@@ -28,7 +28,18 @@ from sigcontract.wire.validation import explains_unfit
 if TYPE_CHECKING:
     from sigcontract.model.profile import DriverProfile
 
-__all__ = ["POLICIES", "SETTINGS", "PolicyAnswer", "check_policy", "is_durable", "keeps_apart", "key", "same"]
+__all__ = [
+    "POLICIES",
+    "SETTINGS",
+    "PolicyAnswer",
+    "check_policy",
+    "is_durable",
+    "judged_key",
+    "judged_same",
+    "keeps_apart",
+    "key",
+    "same",
+]
 
 #: Names that a tool made from a handle, as ``func:140213``.
 _NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA-F]+\Z")
@@ -118,9 +129,14 @@ def same(
     UsageError
         No policy has that name.
     """
-    rules = _policy(policy)
-    reasons, all_found = Findings(profile), []
-    for placed, parts in rules.compare(a, b, NodeJudge(profile, flags)):
+    check_policy(policy)
+    return judged_same(policy, a, b, NodeJudge(profile, flags))
+
+
+def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> PolicyAnswer:
+    """Answer as `same` does, for valid graphs, by a judge that remembers the records that it saw."""
+    reasons, all_found = Findings(judge.profile), []
+    for placed, parts in _POLICIES[policy].compare(a, b, judge):
         all_found.append(placed[0].verdict)
         if parts:
             reasons.add(placed)
@@ -152,7 +168,13 @@ def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = No
     RecordError
         The graph is not valid.
     """
-    return f"{policy}:{_policy(policy).key(graph, NodeJudge(profile, flags))}"
+    check_policy(policy)
+    return judged_key(policy, graph, NodeJudge(profile, flags))
+
+
+def judged_key(policy: str, graph: GraphSignature, judge: NodeJudge) -> str:
+    """Answer as `key` does, for a valid graph, by a judge that remembers the records that it saw."""
+    return f"{policy}:{_POLICIES[policy].key(graph, judge)}"
 
 
 def is_durable(name: str) -> bool:
@@ -176,11 +198,6 @@ def check_policy(name: str) -> None:
     """Raise UsageError unless a policy has that name."""
     if name not in _POLICIES:
         raise UsageError(f"no policy is called {name!r}; there are {', '.join(POLICIES)}")
-
-
-def _policy(name: str) -> _Policy:
-    check_policy(name)
-    return _POLICIES[name]
 
 
 def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
@@ -216,7 +233,7 @@ def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str)
         yield placed_refusal(pairing.refusal), True
     for placed in differences_along(pairing, (a, b), judge):
         yield placed, keeps_apart(policy, placed[0], judge.effects)
-    if pairing.refusal is None:
+    if pairing.refusal is None and a is not b:  # with itself, a graph is paired node by node
         for pair in pairing.walk(a, b):
             old, new = pair.held, pair.candidate
             if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):

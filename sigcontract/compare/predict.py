@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from sigcontract.model.graph import GraphSignature, NodeSignature
     from sigcontract.model.profile import DriverProfile
 
-__all__ = ["Findings", "Placed", "check_profile", "differences_along", "finding_of", "placed_refusal", "predict_update"]
+__all__ = [
+    "Findings",
+    "Placed",
+    "check_profile",
+    "differences_along",
+    "finding_of",
+    "judged_update",
+    "placed_refusal",
+    "predict_update",
+]
 
 #: Paths that a finding of many places lists besides the first.
 MAX_ALSO: Final = 8
@@ -63,9 +72,15 @@ def predict_update(
     UpdatePrediction
         ``result`` is None where the record does not tell whether the driver refuses, or with which code.
     """
-    judge = NodeJudge(profile, flags)
+    return judged_update(held, candidate, NodeJudge(profile, flags), fixed)
+
+
+def judged_update(
+    held: "GraphSignature", candidate: "GraphSignature", judge: NodeJudge, fixed: "GraphSignature | None" = None
+) -> UpdatePrediction:
+    """Answer as `predict_update` does, for valid graphs, by a judge that remembers the records that it saw."""
     pairing = pair_graphs(held, candidate, judge.refusal)
-    findings = Findings(profile)
+    findings = Findings(judge.profile)
     refusal = pairing.refusal
     if refusal is not None:
         findings.add(placed_refusal(refusal))

@@ -59,22 +59,26 @@ class _Walk:
         self._kept_of: dict[tuple[AttributeSet, bool], int] = {}
 
     def graph(self, graph: GraphSignature) -> list[Any]:
-        """Return the nodes in the driver's order, each with its edges to places in that order."""
+        """Return the nodes in the driver's order: of each its content, its count of edges, and four numbers an edge."""
+        nodes, dependencies, content_of = graph.nodes, graph.dependencies, self._content_of
         order = list(reversed(graph.sinks))
-        places = {index: place for place, index in enumerate(order)}
-        walked: list[Any] = [len(graph.nodes), len(order)]
+        places = [-1] * len(nodes)
+        for place, index in enumerate(order):
+            places[index] = place
+        walked: list[Any] = [len(nodes), len(order)]
         for index in order:  # grows while it is walked: breadth first
-            edges = []
-            for edge in graph.dependencies[index]:
-                if edge.node not in places:
-                    places[edge.node] = len(order)
-                    order.append(edge.node)
-                edges.append((places[edge.node], edge.from_port, edge.to_port, edge.type))
-            node = graph.nodes[index]
-            content = self._content_of.get(id(node))
+            node = nodes[index]
+            content = content_of.get(id(node))
             if content is None:
-                content = self._content_of[id(node)] = self._number((node.node_type, self._node(node)))
-            walked.append((content, edges))
+                content = content_of[id(node)] = self._number((node.node_type, self._node(node)))
+            edges = dependencies[index]
+            walked += (content, len(edges))
+            for edge in edges:
+                place = places[edge.node]
+                if place < 0:
+                    place = places[edge.node] = len(order)
+                    order.append(edge.node)
+                walked += (place, edge.from_port, edge.to_port, edge.type)
         return walked
 
     def _node(self, node: NodeSignature) -> Any:  # noqa: PLR0911  one answer per kind of node

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from sigcontract.compare.policies import same
+from sigcontract.compare.policies import judged_same
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 
 if TYPE_CHECKING:
+    from sigcontract.compare.differences import NodeJudge
     from sigcontract.model.findings import Finding
-    from sigcontract.model.profile import DriverProfile
 
 __all__ = ["distinct_nodes", "unknowns"]
 
@@ -29,15 +29,14 @@ def distinct_nodes(graph: GraphSignature) -> tuple[NodeSignature, ...]:
 
 
 def unknowns(
-    policy: str, graph: GraphSignature, profile: "DriverProfile | None", *, flags: int = 0
+    policy: str, graph: GraphSignature, nodes: tuple[NodeSignature, ...], judge: "NodeJudge"
 ) -> "tuple[Finding, ...]":
     """Return what keeps a graph from being the same as any other under a policy, itself included.
 
-    What is unknown is unknown of a node. So a graph of the distinct nodes without edges is asked first, and the
-    whole only for the paths in it.
+    What is unknown is unknown of a node. So a graph of its ``nodes`` without edges is asked first, each of them once
+    (`distinct_nodes`), and the whole only for the paths in it.
     """
-    nodes = distinct_nodes(graph)
     bare = GraphSignature(nodes=nodes, dependencies=((),) * len(nodes))
-    if same(policy, bare, bare, profile, flags=flags).same:
+    if judged_same(policy, bare, bare, judge).same:
         return ()
-    return same(policy, graph, graph, profile, flags=flags).reasons
+    return judged_same(policy, graph, graph, judge).reasons

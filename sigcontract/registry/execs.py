@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, Final, Literal, NoReturn, Self
 from weakref import finalize
 
-from sigcontract.compare.policies import key, same
+from sigcontract.compare.differences import NodeJudge
+from sigcontract.compare.policies import judged_key, same
 from sigcontract.driver.api import DriverApi, LaunchObservations, UpdateOutcome
 from sigcontract.driver.bindings import default_driver
 from sigcontract.driver.profile import read_profile
@@ -312,16 +313,17 @@ class GraphExecRegistry:
         epochs, reuses = self._epochs.observe(source.nodes)
         events.extend(HandleReused(label=source.label, handle=r.handle, before=r.before, now=r.now) for r in reuses)
         # Graphs of one key of which everything is known are the same: the policy need not be asked about each pair.
-        digest = key(self.policy, source.signature, self.profile, flags=self._flags)
+        judge = NodeJudge(self.profile, self._flags)
+        digest = judged_key(self.policy, source.signature, judge)
         barrier = reasons.single_exec(source.signature, source.nodes)
         if barrier is None:
-            findings = unknowns(self.policy, source.signature, self.profile, flags=self._flags)
+            findings = unknowns(self.policy, source.signature, source.nodes, judge)
             barrier = reasons.unproved(findings) if findings else None
         if barrier is not None:
             self._refuse_undetermined(source, barrier)
         group = None if barrier else self._open.get((digest, epochs))
         if group is not None:
-            shared, reason = self._join(group, source, events)
+            shared, reason = self._join(group, source, judge, events)
         else:
             shared, reason = SharedExec(self._driver, self._table, source, events), barrier or FIRST
             group = ExecGroup(self._grouped, digest, epochs, is_open=barrier is None)
@@ -338,11 +340,13 @@ class GraphExecRegistry:
         )
         return entry
 
-    def _join(self, group: ExecGroup, source: SourceGraph, events: list[Event]) -> tuple[SharedExec, Reason]:
+    def _join(
+        self, group: ExecGroup, source: SourceGraph, judge: NodeJudge, events: list[Event]
+    ) -> tuple[SharedExec, Reason]:
         """Return the executable of the group that admits the graph, or a new one and what kept it out."""
         reason = FIRST
         for shared in reversed(group._execs[-_TRIED:]):
-            judgement = shared.admit(source, self.profile, self._flags, events)
+            judgement = shared.admit(source, judge, events)
             if judgement.joined:
                 shared.members += 1
                 return shared, reasons.shares(judgement.prediction, shared.first.label)

@@ -7,7 +7,8 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from sigcontract.compare.policies import POLICIES, key, same
+from sigcontract.compare.differences import NodeJudge
+from sigcontract.compare.policies import POLICIES, judged_key, judged_same, same
 from sigcontract.errors import RegistryError, UsageError
 from sigcontract.model.dump import LabeledGraph
 from sigcontract.model.findings import Finding
@@ -15,7 +16,7 @@ from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import EmptyNode
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record, Text, UInt32
-from sigcontract.registry.distinct import unknowns
+from sigcontract.registry.distinct import distinct_nodes, unknowns
 from sigcontract.wire.codec import validate
 
 __all__ = ["Group", "GroupReport", "GroupStats", "GroupSummary", "NearestMiss", "SignatureRegistry"]
@@ -168,16 +169,17 @@ class SignatureRegistry:
         """
         self._validate(signature)
         member = LabeledGraph(label=f"#{self._graphs}" if label is None else label, graph=signature)
-        digest = key(self.policy, signature, self.profile, flags=self._flags)
+        judge = NodeJudge(self.profile, self._flags)
+        digest = judged_key(self.policy, signature, judge)
         for candidate in self._open.get(digest, ()):
-            if self._same(candidate.representative.graph, signature):
+            first = candidate.representative.graph
+            if first is signature or judged_same(self.policy, first, signature, judge).same:
                 candidate._members.append(member)
                 self._graphs += 1
                 return candidate
         # A graph that is not the same as itself is the same as no other, so it is never a candidate again.
-        group = Group(
-            len(self._groups), digest, member, unknowns(self.policy, signature, self.profile, flags=self._flags)
-        )
+        alone = unknowns(self.policy, signature, distinct_nodes(signature), judge)
+        group = Group(len(self._groups), digest, member, alone)
         if not group.alone:
             self._open.setdefault(digest, []).append(group)
         self._groups.append(group)
@@ -231,9 +233,6 @@ class SignatureRegistry:
             singletons=singletons,
             nearest=tuple(miss for miss in misses if miss is not None),
         )
-
-    def _same(self, a: GraphSignature, b: GraphSignature) -> bool:
-        return a is b or same(self.policy, a, b, self.profile, flags=self._flags).same
 
     def _validate(self, signature: GraphSignature) -> None:
         """Refuse what is no signature. Nodes are shared by many graphs, so each object is looked at once."""

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from sigcontract.compare.predict import predict_update
+from sigcontract.compare.predict import judged_update
 from sigcontract.driver.api import DriverApi, UpdateOutcome
 from sigcontract.errors import DriverCallError, DriverError
 from sigcontract.model.findings import UpdatePrediction, UpdateResult
-from sigcontract.model.profile import DriverProfile
 from sigcontract.registry.events import (
     DestroyFailed,
     Event,
@@ -22,6 +21,7 @@ from sigcontract.registry.lifetimes import ExecTable
 from sigcontract.registry.sources import SourceGraph
 
 if TYPE_CHECKING:
+    from sigcontract.compare.differences import NodeJudge
     from sigcontract.model.graph import GraphSignature
 
 __all__ = ["RETIRED", "Counts", "Judgement", "SharedExec"]
@@ -147,10 +147,10 @@ class SharedExec:
                 self._note_stream(source, stream, events)
             return None
 
-    def admit(self, source: SourceGraph, profile: DriverProfile | None, flags: int, events: list[Event]) -> Judgement:
+    def admit(self, source: SourceGraph, judge: "NodeJudge", events: list[Event]) -> Judgement:
         """Predict an update to that graph and, where it is safe, try it. Afterwards the executable may hold it."""
         with self._lock:
-            prediction = predict_update(self._held_signature, source.signature, profile, self.fixed, flags=flags)
+            prediction = judged_update(self._held_signature, source.signature, judge, self.fixed)
             if not (prediction.verdict.safe and prediction.result is UpdateResult.SUCCESS):
                 return Judgement(prediction)
             before = self.held

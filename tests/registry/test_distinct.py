@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
+from sigcontract.compare.differences import NodeJudge
 from sigcontract.compare.policies import POLICIES, key, same
+from sigcontract.model.findings import Finding
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, OpaqueNode
 from sigcontract.model.profile import DriverProfile
@@ -28,6 +30,10 @@ from tests.compare.build import (
 from tests.strategies import LAWS, graphs
 
 
+def _unknowns(policy: str, graph: GraphSignature, profile: DriverProfile | None) -> tuple[Finding, ...]:
+    return unknowns(policy, graph, distinct_nodes(graph), NodeJudge(profile, 0))
+
+
 def test_each_object_is_given_once_however_often_it_occurs_also_inside() -> None:
     node, other = kernel(), EmptyNode()
     branch = ConditionalNode(kind=0, handle=None, bodies=(graph(other), None))
@@ -41,12 +47,12 @@ def test_each_object_is_given_once_however_often_it_occurs_also_inside() -> None
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_graph_has_unknowns_exactly_where_it_is_not_the_same_as_itself(policy: str, graph: GraphSignature) -> None:
     answer = same(policy, graph, graph, H200)
-    assert unknowns(policy, graph, H200) == answer.reasons
+    assert _unknowns(policy, graph, H200) == answer.reasons
     assert bool(answer.reasons) != answer.same
 
 
 def test_the_path_of_an_unknown_is_that_in_the_whole_graph() -> None:
-    found = unknowns("exact", graph(EmptyNode(), EmptyNode(), child(OpaqueNode(type=99))), H200)
+    found = _unknowns("exact", graph(EmptyNode(), EmptyNode(), child(OpaqueNode(type=99))), H200)
     assert {finding.path for finding in found} == {"nodes[2].graph.nodes[0]"}
 
 
@@ -91,7 +97,7 @@ def test_graphs_of_one_key_of_which_everything_is_known_are_the_same(
         (alike[0], other)
         for alike in by_key.values()
         for other in alike[1:]
-        if not unknowns(policy, alike[0], profile) and not unknowns(policy, other, profile)
+        if not _unknowns(policy, alike[0], profile) and not _unknowns(policy, other, profile)
     ]
     assert len(pairs) > 30
     assert [pair for pair in pairs if not same(policy, *pair, profile).same] == []
