@@ -4,23 +4,23 @@ import argparse
 import gc
 import importlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.profiles import load_profile
 from sigcontract.cli.terminal import columns, use_color
 from sigcontract.compare.diff import Comparison, compare_dumps
 from sigcontract.compare.gate import FAIL_ON, gate
 from sigcontract.compare.policies import POLICIES
 from sigcontract.errors import UsageError
 from sigcontract.model.dump import SignatureDump
-from sigcontract.model.profile import DriverProfile
 from sigcontract.report import text
 from sigcontract.wire.codec import encode, load
 from sigcontract.wire.files import write_bytes
 
-__all__ = ["load_profile", "register", "run"]
+__all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract diff before.dump.json after.dump.json               what differs, layer by layer
@@ -96,7 +96,6 @@ def run(args: argparse.Namespace) -> int:
         old = load(args.old, expect=SignatureDump)
         # One file is one dump; two equal ones need not be, where they cannot say what differs.
         new = old if _same_file(args.old, args.new) else load(args.new, expect=SignatureDump)
-        _check_labels(args.graph, old, new)
         comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph, pairs=args.pair)
         for form, file in outputs:
             if file == "-":
@@ -136,36 +135,8 @@ def _rendered(comparison: Comparison, form: str, *, color: bool = False, width: 
     return rendered
 
 
-def load_profile(name: str) -> DriverProfile:
-    """Return the shipped profile of that id, or the one in that file.
-
-    Raises
-    ------
-    SigcontractError
-        It is neither, or the file holds no profile.
-    """
-    from sigcontract.driver.profile import PROFILES, shipped_profile  # noqa: PLC0415  only where one is named
-
-    if name in PROFILES:
-        return shipped_profile(name)
-    if not Path(name).is_file():
-        raise UsageError(f"{name!r} is neither a file nor a shipped profile ({', '.join(PROFILES)})")
-    return load(name, expect=DriverProfile)
-
-
 def _output(value: str) -> tuple[str, str]:
     form, separator, file = value.partition("=")
     if form not in _FORMS or not separator or not file:
         raise UsageError(f"--output {value!r}: give FORMAT=FILE, the format one of {', '.join(_FORMS)}")
     return form, file
-
-
-def _check_labels(labels: Sequence[str], *dumps: SignatureDump) -> None:
-    known = sorted({entry.label for dump in dumps for entry in dump.graphs})
-    for label in labels:
-        if label not in known:
-            from difflib import get_close_matches  # noqa: PLC0415  only for a label that does not exist
-
-            near = get_close_matches(label, known, n=1)
-            hint = f"; the nearest is {near[0]!r}" if near else ""
-            raise UsageError(f"neither dump has a graph {label!r}{hint}")

@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from sigcontract.cli.diff import load_profile
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.profiles import load_profile
 from sigcontract.compare.groups import MEMORY_SOURCE, gaps, group_dumps
 from sigcontract.compare.named_profile import named_profile
 from sigcontract.compare.policies import POLICIES

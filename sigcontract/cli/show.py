@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.profile_lines import profile_lines
 from sigcontract.cli.terminal import columns, use_color
 from sigcontract.compare.alignment import Block, fold
+from sigcontract.compare.matching import no_graph
 from sigcontract.errors import UsageError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
 from sigcontract.model.profile import DriverProfile
@@ -82,9 +82,7 @@ def _chosen(dump: SignatureDump, labels: list[str]) -> list[LabeledGraph]:
     known = [entry.label for entry in dump.graphs]
     for label in labels:
         if label not in known:
-            near = get_close_matches(label, known, n=1) or known[:1]
-            hint = f"; the nearest is {near[0]!r}" if near else ""
-            raise UsageError(f"there is no graph {label!r} among the {len(known)} of the dump{hint}")
+            raise no_graph(label, known, "the dump")
     return [entry for entry in dump.graphs if not labels or entry.label in labels]
 
 

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from sigcontract.compare.effects import Effects
 from sigcontract.compare.graph_changes import GraphChanges, compare_graphs
-from sigcontract.compare.matching import GraphPair, is_partial, match_graphs
+from sigcontract.compare.matching import GraphPair, is_partial, match_graphs, no_graph
 from sigcontract.compare.named_profile import named_profile
 from sigcontract.compare.policies import check_policy, keeps_apart
 from sigcontract.compare.predict import check_profile
@@ -89,7 +89,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     Raises
     ------
     UsageError
-        A label of ``pairs`` is not in its dump.
+        A label of ``pairs`` is not in its dump, or one of ``labels`` in neither.
     """
     check_policy(policy)
     named = profile is not None
@@ -99,6 +99,10 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
         for dump in (old, new):
             check_profile(profile, dump.environment)
     matched = match_graphs(old, new, pairs)
+    known = {entry.label for dump in (old, new) for entry in dump.graphs}
+    for label in labels:
+        if label not in known:
+            raise no_graph(label, sorted(known), "either dump")
     chosen = [pair for pair in matched if not labels or not pair.labels.isdisjoint(labels)]
     environment = tuple(_dump_findings(old, new, judged_by_one=named))
     # A graph and itself: unknown as some of its values may be, they are those of one moment of one process.

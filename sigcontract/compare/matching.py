@@ -1,7 +1,7 @@
 """Which graph of one dump corresponds to which of another: by label, then by digest, then by likeness."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from sigcontract.compare.sequences import likeness
@@ -9,7 +9,7 @@ from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.wire.canonical import portable_digest
 
-__all__ = ["GraphPair", "by_label", "is_partial", "match_graphs"]
+__all__ = ["GraphPair", "by_label", "is_partial", "match_graphs", "no_graph"]
 
 #: Graphs are compared for likeness each with each; beyond this many pairs only label and digest decide.
 _LIKENESS_PAIRS = 10_000
@@ -95,13 +95,18 @@ def is_partial(dump: SignatureDump) -> bool:
     return not (dump.complete and dump.graphs)
 
 
+def no_graph(label: str, known: Collection[str], where: str) -> UsageError:
+    """Return the error of a label that no graph has, with the nearest that one has."""
+    from difflib import get_close_matches  # noqa: PLC0415  only for a label that does not exist
+
+    near = get_close_matches(label, known, n=1) or list(known)[:1]
+    hint = f"; the nearest is {near[0]!r}" if near else ""
+    return UsageError(f"there is no graph {label!r} in {where}{hint}")
+
+
 def _named(label: str, graphs: Mapping[str, LabeledGraph], which: str) -> LabeledGraph:
     if label not in graphs:
-        from difflib import get_close_matches  # noqa: PLC0415  only for a label that does not exist
-
-        near = get_close_matches(label, graphs, n=1)
-        hint = f"; the nearest is {near[0]!r}" if near else ""
-        raise UsageError(f"the {which} dump has no graph {label!r}{hint}")
+        raise no_graph(label, graphs, f"the {which} dump")
     return graphs[label]
 
 

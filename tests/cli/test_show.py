@@ -109,8 +109,7 @@ def test_one_graph_can_be_chosen(dump: str, capsys: pytest.CaptureFixture[str]) 
 def test_a_label_that_is_not_there_names_the_nearest(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", dump, "--graph", "decode/bs=12"]) == 2
     assert capsys.readouterr().err == (
-        "sigcontract: error[usage]: there is no graph 'decode/bs=12' among the 3 of the dump; "
-        "the nearest is 'decode/bs=2'\n"
+        "sigcontract: error[usage]: there is no graph 'decode/bs=12' in the dump; the nearest is 'decode/bs=2'\n"
     )
 
 

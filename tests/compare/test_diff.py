@@ -409,7 +409,13 @@ def test_a_label_that_stands_for_two_graphs_is_refused() -> None:
 def test_a_label_that_is_not_there_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError) as caught:
         compare_dumps(labelled(decode=A), labelled(decode=A), pairs=[("decod", "decode")])
-    assert str(caught.value) == "the old dump has no graph 'decod'; the nearest is 'decode'"
+    assert str(caught.value) == "there is no graph 'decod' in the old dump; the nearest is 'decode'"
+
+
+def test_a_label_that_neither_dump_has_is_refused_and_not_passed() -> None:
+    with pytest.raises(UsageError) as caught:
+        compare_dumps(labelled(x=A), labelled(y=A), labels=["x", "y", "zz"])
+    assert str(caught.value) == "there is no graph 'zz' in either dump; the nearest is 'x'"
 
 
 # Policies.
