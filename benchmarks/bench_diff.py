@@ -117,7 +117,7 @@ def one_inserted(example: sc.SignatureDump) -> dict[str, Any]:
         for run, each in enumerate((nodes, inserted)):
             paths.append(f"{folder}/{run}.json")
             sc.save(dump_of(example, each, run), paths[-1])
-        command = [sys.executable, "-m", "sigcontract.cli", "diff", *paths]
+        command = [sys.executable, "-m", "sigcontract", "diff", *paths]
         found = json.loads(ran([*command, "--format", "json"], folder))
         added = [f for graph in found["graphs"] for f in graph["findings"] if f["rule"] == "node.added"]
         assert [(f["path"], f["count"]) for f in added] == [("nodes[50003]", 1)]

@@ -181,7 +181,7 @@ def recording() -> dict[str, Any]:
         program.write_text(PROGRAM, encoding="utf-8")
         plain_command = [sys.executable, str(program)]
         recorded_command = [
-            *[sys.executable, "-m", "sigcontract.cli", "record", "-o", folder, "--", *plain_command],
+            *[sys.executable, "-m", "sigcontract", "record", "-o", folder, "--", *plain_command],
         ]
         plain, recorded = [], []
         run(plain_command)  # warm the file cache

@@ -132,7 +132,7 @@ def starting() -> dict[str, Any]:
             "import_msgspec": process("-c", "import msgspec"),
             "import_sigcontract": process("-c", "import sigcontract"),
             "import_and_first_use": process("-c", "import sigcontract; sigcontract.load; sigcontract.GraphSignature"),
-            "version": process("-m", "sigcontract.cli", "--version"),
+            "version": process("-m", "sigcontract", "--version"),
         },
         rounds=21,
     )

@@ -1,4 +1,4 @@
-"""``python -m sigcontract.cli``: the same as the command ``sigcontract``."""
+"""``python -m sigcontract``: the same as the command ``sigcontract``."""
 
 from sigcontract.cli.main import console
 

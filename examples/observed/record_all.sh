@@ -6,7 +6,7 @@ mkdir -p "$folder"
 record() {
     name=$1
     shift
-    python3 -m sigcontract.cli record --no-host --code all -o "$folder/$name" -m "$@" >"$folder/$name.log" 2>&1 ||
+    python3 -m sigcontract record --no-host --code all -o "$folder/$name" -m "$@" >"$folder/$name.log" 2>&1 ||
         echo "failed: $name"
     number=0
     for dump in "$folder/$name"/*.dump.json; do

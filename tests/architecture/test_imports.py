@@ -13,7 +13,7 @@ from tests.architecture.source import PACKAGE, imports, module_name, modules, pa
 
 #: From the bottom up. A room may import itself and what stands before it.
 ROOMS = ("errors", "model", "wire", "driver", "compare", "registry", "report", "cli")
-TOP = {"pytest_plugin": "cli"}
+TOP = {"__main__": "cli", "pytest_plugin": "cli"}
 ONLY_DRIVER = {"cuda", "cupti"}
 
 

@@ -63,7 +63,7 @@ class Setting:
         return [*self.record(*options), "--", sys.executable, str(file), "argument", "--option"]
 
     def record(self, *options: str) -> list[str]:
-        return [sys.executable, "-m", "sigcontract.cli", "record", "-o", str(self.dumps), *options]
+        return [sys.executable, "-m", "sigcontract", "record", "-o", str(self.dumps), *options]
 
     def run(self, command: list[str], **settings: Any) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

@@ -31,7 +31,7 @@ def record(tmp_path: Path, program: str, *options: str) -> list[str]:
     file = tmp_path / "program.py"
     file.write_text(START + program, encoding="utf-8")
     folder = str(tmp_path / "dumps")
-    return [sys.executable, "-m", "sigcontract.cli", "record", "-o", folder, *options, "--", sys.executable, str(file)]
+    return [sys.executable, "-m", "sigcontract", "record", "-o", folder, *options, "--", sys.executable, str(file)]
 
 
 def run(tmp_path: Path, program: str, *options: str) -> "subprocess.CompletedProcess[str]":
