@@ -23,7 +23,8 @@ from typing import Any
 
 from sigcontract.driver import environment, read_graph, read_profile
 from sigcontract.model.findings import Verdict
-from tests.gpu.generate import mutate, random_graph
+from tests.gpu.generate import random_graph
+from tests.gpu.mutate import mutate
 from tests.gpu.oracle import Step, Walk
 
 __all__ = ["Tally", "main", "random_walk"]

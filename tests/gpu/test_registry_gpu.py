@@ -16,7 +16,8 @@ from sigcontract.errors import DriverCallError, RegistryError
 from sigcontract.registry import GraphEntry, GraphExecRegistry
 from sigcontract.registry.events import Event, StreamsSerialised
 from tests.gpu.build import BuiltGraph, build, destroy
-from tests.gpu.generate import mutate, random_graph
+from tests.gpu.generate import random_graph
+from tests.gpu.mutate import mutate
 from tests.gpu.oracle import update
 from tests.gpu.rig import Rig, spaces_of
 from tests.gpu.specs import Alloc, Edge, EventRecord, Free, GraphSpec, Kernel, Memset, NodeSpec
