@@ -7,6 +7,7 @@ import pytest
 from examples import torch_registry
 from sigcontract.driver.bindings import default_driver
 from sigcontract.model.findings import UpdateResult
+from sigcontract.registry import GraphExecRegistry
 
 torch = pytest.importorskip("torch")
 
@@ -38,3 +39,20 @@ def test_the_next_kernel_is_not_blamed_for_a_refused_update() -> None:
         assert number.add_(41).item() == 41
     finally:
         driver.graph_exec_destroy(graph_exec)
+
+
+def test_a_replay_without_a_stream_is_on_the_current_one() -> None:
+    number = torch.zeros(1, device="cuda")
+    graph = torch.cuda.CUDAGraph(keep_graph=True)
+    with torch.cuda.graph(graph):
+        number += 1
+    side = torch.cuda.Stream()
+    with GraphExecRegistry() as registry:
+        entry = registry.register(graph)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(500_000_000)  # cycles: a quarter of a second
+            entry.replay()
+        assert number.item() == 0  # asked on the default stream, which does not wait
+        side.synchronize()
+        assert number.item() == 1

@@ -67,10 +67,12 @@ def test_every_kind_of_stream_is_taken(monkeypatch: pytest.MonkeyPatch, stream: 
 
 def test_no_stream_means_the_current_one_of_pytorch_for_a_capture_of_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the legacy default stream the launch would not wait for what PyTorch put on its own stream."""
-    current = SimpleNamespace(cuda_stream=0x61)
-    torch = SimpleNamespace(cuda=SimpleNamespace(current_stream=lambda: current))
-    monkeypatch.setitem(sys.modules, "torch", torch)
+    cuda = SimpleNamespace(current_stream=lambda: SimpleNamespace(cuda_stream=0x61), current_device=lambda: 3)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
     assert _launched_on(monkeypatch, None, captured=True) == 0x61
+    fast = SimpleNamespace(cuda=cuda, _C=SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 0x70 + device))
+    monkeypatch.setitem(sys.modules, "torch", fast)
+    assert _launched_on(monkeypatch, None, captured=True) == 0x73
 
 
 @pytest.mark.parametrize("stream", ["0", 1.5, True, object()])
