@@ -4,6 +4,7 @@ import errno
 import gzip
 import importlib
 import os
+import re
 import secrets
 import stat
 import zlib
@@ -24,8 +25,9 @@ _CHUNK_BYTES = 1024
 #: Members or frames of one file, each of which costs a decompressor. Parallel compressors write some hundred.
 _MAX_MEMBERS = 10_000
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_GZIP_MAGIC = re.compile(rb"\x1f\x8b")
+#: A frame, or a skippable one, which parallel compressors begin with (RFC 8878).
+_ZSTD_MAGIC = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 _ZSTD_LEVEL = 10
 
 
@@ -56,7 +58,7 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
     if suffix == ".zst":
         return _inflated(data, _ZSTD_MAGIC, "zstd", max_bytes)
     for magic, name in ((_GZIP_MAGIC, ".gz"), (_ZSTD_MAGIC, ".zst")):
-        if data.startswith(magic):
+        if magic.match(data):
             raise DecodeError(f"this is a compressed file; give its name the suffix {name}", code="magic")
     return data
 
@@ -150,8 +152,8 @@ class _Decompressor(Protocol):
     def unused_data(self) -> bytes: ...
 
 
-def _inflated(data: bytes, magic: bytes, name: str, max_bytes: int) -> bytes:
-    if not data.startswith(magic):
+def _inflated(data: bytes, magic: re.Pattern[bytes], name: str, max_bytes: int) -> bytes:
+    if not magic.match(data):
         raise DecodeError(f"the name says {name}, the bytes do not; rename or compress the file", code="magic")
     parts: list[bytes] = []
     size = place = members = 0

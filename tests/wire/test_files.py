@@ -51,6 +51,16 @@ def test_several_members_or_frames_are_one_file(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "x.zst", MIB) == b"a" * 5000 + b"b"
 
 
+def test_zstd_may_begin_with_a_frame_to_be_skipped(tmp_path: Path) -> None:
+    skipped = (0x184D2A5E).to_bytes(4, "little") + (3).to_bytes(4, "little") + b"abc"
+    data = skipped + zstandard.ZstdCompressor().compress(b"{}") + skipped
+    (tmp_path / "x.zst").write_bytes(data)
+    assert read_bytes(tmp_path / "x.zst", MIB) == b"{}"
+    (tmp_path / "x.json").write_bytes(data)
+    with pytest.raises(DecodeError, match=r"give its name the suffix \.zst"):
+        read_bytes(tmp_path / "x.json", MIB)
+
+
 def test_a_file_of_very_many_members_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.gz").write_bytes(gzip.compress(b"") * 10_001)
     with pytest.raises(LimitError, match="more than 10000 gzip members"):
