@@ -127,8 +127,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
 def _changes(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> GraphChanges | None:
     if pair.old is None or pair.new is None:
         return None
-    by_value = policy == "exact"
-    found = compare_graphs(pair.old.graph, pair.new.graph, profile, one_capture=one_capture, by_value=by_value)
+    found = compare_graphs(pair.old.graph, pair.new.graph, profile, policy=policy, one_capture=one_capture)
     effects = Effects(profile, 0)
     return found._replace(
         changes=[change for change in found.changes if keeps_apart(policy, change.difference, effects)]

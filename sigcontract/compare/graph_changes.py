@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from sigcontract.compare.edges import EdgeChange, edge_changes
 from sigcontract.compare.effects import Difference, by_rule
-from sigcontract.compare.node_changes import NodeComparer
+from sigcontract.compare.node_changes import FUNCTION_FIELDS, Comparison, NodeComparer
 from sigcontract.compare.pairing import body_pairs, subject_of
 from sigcontract.compare.predict import MAX_ALSO, finding_of, predict_update
 from sigcontract.compare.sequences import AlignedGraphs, Aligner, Correspondence, identities
@@ -82,8 +84,8 @@ def compare_graphs(
     new: GraphSignature,
     profile: DriverProfile | None,
     *,
+    policy: str = "portable",
     one_capture: bool = False,
-    by_value: bool = False,
 ) -> GraphChanges:
     """Compare two graphs that correspond.
 
@@ -93,13 +95,14 @@ def compare_graphs(
         The graphs, as recorded.
     profile
         What is known of the driver, or None.
+    policy
+        What the two are compared for. Under ``exact`` every recorded field counts, handles and addresses included;
+        else the two may come from different processes, and handles count only by which of them are the same.
     one_capture
-        Whether both were read by one process in one moment, so that equal handles are one function.
-    by_value
-        Whether every recorded field counts, handles and addresses included; else the two may come from different
-        processes, and handles count only by which of them are the same.
+        Whether both were read by one process in one moment, so that equal handles are one function, and other
+        handles another one: under ``portable`` that is none, if its code is the same.
     """
-    return _Comparison(old, new, profile, one_capture=one_capture, by_value=by_value).changes()
+    return _Comparison(old, new, profile, policy=policy, one_capture=one_capture).changes()
 
 
 class _Comparison:
@@ -109,19 +112,21 @@ class _Comparison:
         new: GraphSignature,
         profile: DriverProfile | None,
         *,
+        policy: str,
         one_capture: bool,
-        by_value: bool,
     ) -> None:
         self._profile = profile
         self._old, self._new = old, new
-        self._aligner = Aligner(by_value=by_value)
+        self._aligner = Aligner(by_value=policy == "exact")
         self._aligner.add(old)
         self._aligner.add(new)
         self._evidence_of: dict[tuple[int, int], Counter[tuple[str, int, int]]] = {}
         self._changes_of: dict[tuple[int, int], list[Change]] = {}
-        correspondence = None if by_value else Correspondence(self._evidence(old, new))
+        correspondence = None if policy == "exact" else Correspondence(self._evidence(old, new))
         self._comparer = NodeComparer(profile, correspondence)
-        self._proven = frozenset(self._same_handles()) if one_capture else frozenset()
+        self._by_handle = policy not in ("exact", "portable")
+        # By function number, kern and func: what proves anything in one capture alone.
+        self._handles = tuple(dict(self._handles_in(graph)) if one_capture else {} for graph in (old, new))
 
     def changes(self) -> GraphChanges:
         aligned = self._aligner.align(self._old, self._new)
@@ -195,9 +200,8 @@ class _Comparison:
         before, after = self._aligner.node(old_number), self._aligner.node(new_number)
         subject = subject_of(after)
         found = self._comparer.compare(before, after)
-        unproven = [] if found.functions in self._proven else found.unproven
         changes = []
-        for difference in (*found.differences, *unproven):
+        for difference in (*found.differences, *self._of_function(found, before, after)):
             if difference.rule == _CODE_UNKNOWN:
                 # The numbers keep functions of one name apart until all are counted.
                 difference = difference._replace(old=found.functions[0], new=found.functions[1])  # noqa: PLW2901
@@ -209,14 +213,25 @@ class _Comparison:
                 changes.append(inner._replace(difference=difference, places=[], paths=paths))
         return changes
 
-    def _same_handles(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs of function numbers that stand for one handle: in one capture, one function."""
-        old_numbers = {handles: number for number, handles in self._handles(self._old)}
-        for number, handles in self._handles(self._new):
-            if handles in old_numbers:
-                yield old_numbers[handles], number
+    def _of_function(self, found: Comparison, before: NodeSignature, after: NodeSignature) -> list[Difference]:
+        """Return what is not known of two functions of which nothing differs, or what their handles tell of them."""
+        old, new = (known.get(number) for known, number in zip(self._handles, found.functions, strict=True))
+        if old is None or new is None:
+            return found.unproven
+        if old == new:
+            return []
+        if (
+            self._by_handle
+            and isinstance(before, KernelNodeSignature)
+            and isinstance(after, KernelNodeSignature)
+            and not any(difference.field.startswith(FUNCTION_FIELDS) for difference in found.differences)
+        ):
+            one, another = (replace(node, kern=k, func=f) for node, (k, f) in ((before, old), (after, new)))
+            change = self._comparer.function_change(one, another)
+            return [] if change is None else [change]
+        return found.unproven
 
-    def _handles(self, graph: GraphSignature) -> Iterator[tuple[int, tuple[int, int]]]:
+    def _handles_in(self, graph: GraphSignature) -> Iterator[tuple[int, tuple[int, int]]]:
         """Yield function number and handles of every distinct kernel node, those of graphs inside included."""
         for index in dict(zip(self._aligner.numbers(graph), range(len(graph.nodes)), strict=True)).values():
             yield from _handles(graph.nodes[index], self._aligner.node(self._aligner.numbers(graph)[index]))

@@ -24,12 +24,12 @@ from sigcontract.model.nodes import BatchMemOpNode, KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import MAX_EXACT_INT
 
-__all__ = ["NodeComparer"]
+__all__ = ["FUNCTION_FIELDS", "Comparison", "NodeComparer"]
 
 #: Function numbers that stand for two functions, when it is asked what a change of function means.
 _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
 #: Compared otherwise: which function a node runs as one thing, the graphs inside of it node by node.
-_APART = (".name", ".kern", ".func", ".function")
+FUNCTION_FIELDS = (".name", ".kern", ".func", ".function")
 _CLUSTER, _COMPILED_CLUSTER = attribute_path(AttributeId.CLUSTER_DIMENSION), ".function.required_cluster_dim"
 _UNKNOWN, _KNOWN = "unknown", "known"
 
@@ -102,14 +102,14 @@ class NodeComparer:
         unproven: list[Difference] = []
         numbers = 0, 0
         if isinstance(old, KernelNodeSignature) and isinstance(here, KernelNodeSignature):
-            difference = self._function(old, here, contradictions.get(".func"))
+            difference = self.function_change(old, here, contradictions.get(".func"))
             if difference is not None:
                 found[difference.field] = difference
             else:
                 unproven = _unproven(old, here)
         if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
             numbers = old.func or old.kern, new.func or new.kern
-        fields = [field for field in field_differences(old, here) if not field.field.startswith(_APART)]
+        fields = [field for field in field_differences(old, here) if not field.field.startswith(FUNCTION_FIELDS)]
         self._judge_into(found, old, here, fields)
         if _COMPILED_CLUSTER in found and _CLUSTER in found and _same_cluster_attribute(old, here):
             # The cluster that is compiled in is all that changed the cluster, and the cluster is what it changed.
@@ -146,8 +146,8 @@ class NodeComparer:
             if difference.field != ".func" and not told and not _owner_told(difference, fields):
                 _tell(found, difference, fields)
 
-    def _function(
-        self, old: KernelNodeSignature, new: KernelNodeSignature, contradiction: tuple[str, str] | None
+    def function_change(
+        self, old: KernelNodeSignature, new: KernelNodeSignature, contradiction: tuple[str, str] | None = None
     ) -> Difference | None:
         """Return in what the function differs, as one difference: a rebuilt function differs in many facts at once."""
         change = _function_change(old, new, contradiction)

@@ -11,7 +11,7 @@ from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignat
 from sigcontract.model.nodes import KernelNodeSignature
 from tests.compare import build
 
-__all__ = ["dump", "environment", "kernel", "kinds", "of_another_process", "only", "without_code"]
+__all__ = ["again", "dump", "environment", "kernel", "kinds", "of_another_process", "only", "without_code"]
 
 
 def environment(**changed: Any) -> Environment:
@@ -45,6 +45,11 @@ def dump(*graphs: GraphSignature, **changed: Any) -> SignatureDump:
         graphs=tuple(LabeledGraph(label=f"g{index}", graph=graph) for index, graph in enumerate(graphs)),
         extensions={},
     )
+
+
+def again(*graphs: GraphSignature) -> SignatureDump:
+    """Return a dump of a second run."""
+    return dump(*graphs, process_id=2, created_at="2026-12-02T00:00:00Z")
 
 
 def of_another_process(graph: GraphSignature) -> GraphSignature:

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from sigcontract.compare.diff import compare_dumps, diff
 from sigcontract.compare.gate import gate
-from sigcontract.compare.policies import same
 from sigcontract.errors import NotComparableError, UsageError
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.dims import Dim3
@@ -30,15 +29,10 @@ from tests.compare.build import (
     value,
     without_value,
 )
-from tests.compare.dumps import dump, environment, kernel, kinds, of_another_process, only, without_code
+from tests.compare.dumps import again, dump, environment, kernel, kinds, of_another_process, only, without_code
 
 LAYER = [kernel(name=f"k{index}", func=0x100 + index) for index in range(10)]
 STACK = LAYER * 24
-
-
-def again(*graphs: GraphSignature) -> SignatureDump:
-    """Return a dump of a second run."""
-    return dump(*graphs, process_id=2, created_at="2026-12-02T00:00:00Z")
 
 
 def each(name: str, **changed: object) -> list[KernelNodeSignature]:
@@ -416,47 +410,6 @@ def test_a_label_that_neither_dump_has_is_refused_and_not_passed() -> None:
     with pytest.raises(UsageError) as caught:
         compare_dumps(labelled(x=A), labelled(y=A), labels=["x", "y", "zz"])
     assert str(caught.value) == "there is no graph 'zz' in either dump; the nearest is 'x'"
-
-
-# Policies.
-
-
-def test_a_policy_says_what_counts() -> None:
-    a = graph(kernel())
-    b = graph(kernel(func=0xF1, grid=9))
-    found = {
-        policy: [f.rule for f in diff(dump(a), dump(b), H200, policy=policy).findings]
-        for policy in ("exact", "portable", "share", "share-functions")
-    }
-    assert found == {
-        "exact": ["kernel.function", "kernel.grid-dim"],
-        "portable": ["kernel.grid-dim"],
-        "share": [],
-        "share-functions": [],
-    }
-    other = graph(kernel(name="other"))
-    assert [f.rule for f in diff(dump(a), dump(other), H200, policy="share").findings] == ["kernel.function"]
-    assert diff(dump(a), dump(other), H200, policy="share-functions").findings == ()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "rule"),
-    [
-        (kernel(), kernel(value(AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, 50)), "kernel.carveout"),
-        (kernel(), kernel(cluster(1)), "kernel.cluster-one"),
-    ],
-)
-def test_what_the_share_policies_keep_apart_is_a_difference_under_them(
-    old: KernelNodeSignature, new: KernelNodeSignature, rule: str
-) -> None:
-    for policy in ("share", "share-functions"):
-        assert not same(policy, graph(old), graph(new), H200).same
-        assert [f.rule for f in diff(dump(graph(old)), dump(graph(new)), H200, policy=policy).findings] == [rule]
-
-
-def test_an_unknown_policy_is_refused() -> None:
-    with pytest.raises(UsageError, match="no policy is called 'strict'; there are exact, share, share-functions"):
-        diff(dump(A), dump(A), policy="strict")
 
 
 # Size.
