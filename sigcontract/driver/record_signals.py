@@ -41,6 +41,7 @@ class EndHooks:
         self._read_end = self._write_end = -1
         self._pipe = (0, 0)
         self._ending = threading.Lock()
+        self._ender: int | None = None
 
     def install(self) -> str | None:
         """Install everything. Returns what could not be, for the report."""
@@ -98,7 +99,11 @@ class EndHooks:
     def _end(self, number: int) -> None:
         """Write, then end by the signal's default action, whichever thread this is."""
         if not self._ending.acquire(blocking=False):
+            if self._ender != threading.get_ident():
+                # The main thread must not go on to the program's own end, and its status, before the other has written.
+                self._ending.acquire(timeout=2 * _WRITE_SECONDS)
             return
+        self._ender = threading.get_ident()
         writing = threading.Thread(target=self._write, args=(True,), daemon=True)
         try:
             writing.start()
