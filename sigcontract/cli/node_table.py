@@ -50,7 +50,8 @@ def table_lines(
     for block in blocks:
         if block.count > 1:
             last = _place(rows[block.start + block.length * block.count - 1])
-            yield f"{block.count} times these {block.length} nodes, up to node {last}:"
+            nodes = "this node" if block.length == 1 else f"these {block.length} nodes"
+            yield f"{block.count} times {nodes}, up to node {last}:"
         for row in rows[block.start : block.start + block.length]:
             notes = _notes(row, () if attributes else [entry for entry in row.attributes if entry not in usual])
             beside = right - len(notes) >= min(_NARROWEST_NAME, len(_name(row, right)))

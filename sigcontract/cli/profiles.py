@@ -6,7 +6,14 @@ from sigcontract.errors import UsageError
 from sigcontract.model.profile import DriverProfile
 from sigcontract.wire.codec import load
 
-__all__ = ["load_profile"]
+__all__ = ["load_profile", "shipped"]
+
+
+def shipped(name: str) -> DriverProfile | None:
+    """Return the shipped profile of that id, None where there is none."""
+    from sigcontract.driver.profile import PROFILES, shipped_profile  # noqa: PLC0415  only where one is named
+
+    return shipped_profile(name) if name in PROFILES else None
 
 
 def load_profile(name: str) -> DriverProfile:
@@ -17,10 +24,11 @@ def load_profile(name: str) -> DriverProfile:
     SigcontractError
         It is neither, or the file holds no profile.
     """
-    from sigcontract.driver.profile import PROFILES, shipped_profile  # noqa: PLC0415  only where one is named
-
-    if name in PROFILES:
-        return shipped_profile(name)
+    profile = shipped(name)
+    if profile is not None:
+        return profile
     if not Path(name).is_file():
+        from sigcontract.driver.profile import PROFILES  # noqa: PLC0415  loaded by now
+
         raise UsageError(f"{name!r} is neither a file nor a shipped profile ({', '.join(PROFILES)})")
     return load(name, expect=DriverProfile)

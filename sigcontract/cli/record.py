@@ -21,6 +21,7 @@ from sigcontract.driver.record_labels import DEFAULT_LABEL
 from sigcontract.driver.record_process import ProcessReport, RecordSettings, read_reports
 from sigcontract.errors import FileError, UsageError
 from sigcontract.report.names import safe
+from sigcontract.report.phrases import counted
 
 __all__ = ["register", "run"]
 
@@ -216,7 +217,7 @@ def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
     dumps = [report for report in reports if report.dump is not None]
     graphs = sum(report.graphs for report in dumps)
     if dumps:
-        yield f"{graphs} graphs of {len(dumps)} processes in {folder}"
+        yield f"{counted(graphs, 'graph')}, {counted(len(dumps), 'dump')} in {folder}"
     elif any(report.graphs or not report.complete for report in reports):
         yield "nothing was recorded"
     elif reports:
@@ -226,12 +227,12 @@ def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
     for report in reports:
         if report.dump is not None:
             state = "" if report.complete else ", did not end in order: what came after its last write is missing"
-            yield f"{Path(report.dump).name}: {report.graphs} graphs{state}"
+            yield f"{Path(report.dump).name}: {counted(report.graphs, 'graph')}{state}"
             if report.unknown_code:
+                unknown = counted(report.unknown_code, "function")
                 yield (
-                    f"{Path(report.dump).name}: the machine code of {report.unknown_code} functions is not known, so "
-                    "no other run can be proven to run the same; --code all sees more (docs/observe.md says at what "
-                    "risk)"
+                    f"{Path(report.dump).name}: the machine code of {unknown} is not known, so no other run can be "
+                    "proven to run the same; --code all sees more (docs/observe.md says at what risk)"
                 )
         elif not report.complete and not report.problems:
             yield f"process {report.process_id} ({report.program}) did not report its end; it had written nothing"

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from sigcontract.cli.node_table import table_lines
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.profile_lines import profile_lines
+from sigcontract.cli.profiles import shipped
 from sigcontract.cli.terminal import columns, use_color
 from sigcontract.compare.alignment import Block, fold
 from sigcontract.compare.matching import no_graph
@@ -33,6 +35,10 @@ sigcontract show server.dump.json --nodes --attributes    every node with every 
 """
 
 
+#: Functions named of a graph that is not drawn again.
+_SHOWN_FUNCTIONS = 4
+
+
 class _GraphView(NamedTuple):
     """What is shown of one graph."""
 
@@ -48,7 +54,9 @@ def register(subparsers: Subparsers) -> None:
         subparsers, "show", summary="show a dump's graphs, repeated blocks folded, or a profile", example=_EXAMPLE
     )
     parser.add_argument(
-        "file", metavar="FILE", help="a dump of any version or a profile (.json or .msgpack, also .gz and .zst)"
+        "file",
+        metavar="FILE",
+        help="a dump of any version or a profile (.json or .msgpack, also .gz and .zst), or a shipped profile's id",
     )
     parser.add_argument(
         "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be given several times"
@@ -59,7 +67,7 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the file."""
-    document = load(args.file)
+    document = (None if Path(args.file).exists() else shipped(args.file)) or load(args.file)
     if isinstance(document, DriverProfile):
         if args.format == "json":
             write_json(document)
@@ -99,19 +107,33 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
     everywhere = kernels_of(view.entry.graph for view in views)
     general = list(summary_lines(everywhere, parts=False))
     yield from _wrapped(general, width)
-    first: dict[str, str] = {}
+    first: dict[str, _GraphView] = {}
     for view in views:
         label, kernels = safe(view.entry.label), kernels_of([view.entry.graph])
         yield ""
         yield f"{bold}{label}{plain}: {view.entry.graph.summary}, {_digest_start(view.digest)}"
-        twin = first.setdefault(view.digest, label)
-        if twin != label and not args.nodes:
-            yield f"  as {twin}, handles and addresses aside"
+        twin = first.setdefault(view.digest, view)
+        if twin is not view and not args.nodes:
+            others = _other_functions(twin, view)
+            yield from _wrapped(
+                [f"as {safe(twin.entry.label)}, handles and addresses aside{others}"], width, indent="  "
+            )
             continue
         yield from _wrapped((line for line in summary_lines(kernels) if line not in general), width, indent="  ")
         usual = usual_attributes(kernels) | usual_attributes(everywhere)
         table = table_lines(view.rows, view.blocks, width - 2, usual=usual, attributes=args.attributes)
         yield from (f"  {line}" for line in table)
+
+
+def _other_functions(first: _GraphView, view: _GraphView) -> str:
+    """Return which functions two graphs of one digest do not have in common: a name may stand for several."""
+    marks = {
+        f"{safe(demangle(row.subject))} {row.function}": None
+        for known, row in zip(first.rows, view.rows, strict=True)
+        if known.function != row.function
+    }
+    more = f" and {len(marks) - _SHOWN_FUNCTIONS} more" if len(marks) > _SHOWN_FUNCTIONS else ""
+    return f"; its functions are others: {', '.join([*marks][:_SHOWN_FUNCTIONS])}{more}" if marks else ""
 
 
 def _wrapped(lines: Iterable[str], width: int, *, indent: str = "") -> Iterator[str]:

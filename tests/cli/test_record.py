@@ -131,14 +131,14 @@ def test_every_graph_is_in_the_dump_and_the_report_says_so(setting: Setting) -> 
     (name,) = {file.split()[0] for file in setting.graphs()}
     assert setting.graphs() == {f"{name} graph/0": 2, f"{name} graph/1": 3}
     assert ended.stderr == (
-        f"sigcontract: record: 2 graphs of 1 processes in {setting.dumps}\nsigcontract: record: {name}: 2 graphs\n"
+        f"sigcontract: record: 2 graphs, 1 dump in {setting.dumps}\nsigcontract: record: {name}: 2 graphs\n"
     )
 
 
 def test_functions_of_unknown_code_are_counted(setting: Setting) -> None:
     ended = setting.run(setting.command("import torch; torch.instantiate(7)"))
     assert (
-        ": the machine code of 1 functions is not known, so no other run can be proven to run the same; "
+        ": the machine code of 1 function is not known, so no other run can be proven to run the same; "
         "--code all sees more (docs/observe.md says at what risk)\n"
     ) in ended.stderr
 
@@ -189,7 +189,7 @@ def test_children_of_every_kind_are_recorded(setting: Setting) -> None:
     ended = setting.run(setting.command(CHILDREN))
     assert (ended.returncode, ended.stdout) == (0, "isolated\n"), ended.stderr
     assert sorted(setting.graphs().values()) == [2, 3, 4, 5]
-    assert "4 graphs of 4 processes" in ended.stderr
+    assert "4 graphs, 4 dumps in" in ended.stderr
     assert "did not end in order" not in ended.stderr
 
 

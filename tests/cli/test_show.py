@@ -38,7 +38,8 @@ decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
      3  kernel  1x1x1  128x1x1       0  silu #1
 
 decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
-  as decode/bs=1, handles and addresses aside
+  as decode/bs=1, handles and addresses aside; its functions are others: void gemm<float, 4>(float const*, float*) #2,
+    norm #2, silu #2
 
 mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges, sha256:4bcc6225973e
   unreadable on 2 of 3 kernel nodes: preferred_cluster_dimension
