@@ -58,12 +58,12 @@ def leave_path() -> None:
 
 def run_hidden() -> None:
     """Run the sitecustomize that this one hides, if there is one, under its own name."""
-    from importlib.machinery import PathFinder  # noqa: PLC0415  present in every process by now
-    from importlib.util import module_from_spec  # noqa: PLC0415  likewise
-
-    spec = PathFinder.find_spec("sitecustomize")
+    specs = (finder.find_spec("sitecustomize", None) for finder in sys.meta_path)
+    spec = next((spec for spec in specs if spec is not None), None)
     if spec is None or spec.loader is None:
         return
+    from importlib.util import module_from_spec  # noqa: PLC0415  milliseconds of every process, spent only for one
+
     module = sys.modules["sitecustomize"] = module_from_spec(spec)
     spec.loader.exec_module(module)
 
