@@ -9,6 +9,7 @@ from sigcontract.compare.effects import Difference, by_rule, evidence_under
 from sigcontract.compare.pairing import Pairing, Refusal, body_pairs, pair_graphs, subject_of
 from sigcontract.errors import NotComparableError
 from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult, Verdict
+from sigcontract.model.graph import ChildGraphNode, ConditionalNode
 from sigcontract.wire.validation import explains_unfit
 
 if TYPE_CHECKING:
@@ -90,13 +91,14 @@ def judged_update(
     for placed in differences_along(pairing, (held, candidate), judge, origin):
         findings.add(placed)
     collapsed = findings.collapsed()
-    told = refusal is not None and refusal.result is not None and not pairing.doubtful
+    doubtful = pairing.doubtful
+    told = None if doubtful or refusal is None or refusal.result is None else refusal
     result = UpdateResult.SUCCESS if refusal is None else refusal.result
     return UpdatePrediction(
         verdict=Verdict.worst({finding.verdict for finding in collapsed}),
-        result=None if pairing.doubtful else result,
-        node=refusal.node if refusal is not None and told else None,
-        from_node=refusal.from_node if refusal is not None and told else None,
+        result=None if doubtful else result,
+        node=told and told.node,
+        from_node=told and told.from_node,
         findings=collapsed,
     )
 
@@ -114,7 +116,25 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
             texts = subject_of(pair.held), subject_of(pair.candidate)
             findings.add((by_rule("node.opaque", "", *texts), pair.candidate_path, texts[1]))
             origin[pair.candidate_path] = pair.candidate
+    _add_hidden(origin, held, findings)
     return origin
+
+
+def _add_hidden(origin: dict[str, "NodeSignature"], held: "GraphSignature", findings: "Findings") -> None:
+    """Complete the origins where the graph of the first launch does not show a body that the exec's graph shows."""
+    if not any(isinstance(node, ChildGraphNode | ConditionalNode) for node in held.nodes):
+        return
+    followed = frozenset(origin)
+    hidden: set[str] = set()
+    for path, node in held.walk():
+        if path in followed:
+            continue
+        origin[path] = node
+        body = path.rpartition(".nodes[")[0]
+        # A branch; where a whole node is hidden, that was told of the node.
+        if body.endswith("]") and body.rpartition(".")[0] in followed and body not in hidden:
+            hidden.add(body)
+            findings.add((by_rule("conditional.unreadable", "", "unreadable", "readable"), body, None))
 
 
 def check_profile(profile: "DriverProfile", environment: "Environment") -> None:
@@ -173,10 +193,8 @@ class Findings:
         """Return the findings, in the order in which they were first added."""
         found = []
         for difference, places in self._places.items():
-            _, path, subject = places[0]
-            paths = [path + difference.field]
-            if places[1:]:
-                paths += [path + difference.field for _, path, _ in places[1 : 1 + MAX_ALSO]]
+            _, _, subject = places[0]
+            paths = [path + difference.field for _, path, _ in places[: 1 + MAX_ALSO]]
             found.append(finding_of(difference, paths, subject, len(places), self._profile))
         return tuple(found)
 

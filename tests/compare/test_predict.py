@@ -386,30 +386,6 @@ def test_priority_is_refused_only_with_the_flag() -> None:
     assert predict_update(held, unreadable, H200, flags=8).result is None
 
 
-def test_stale_is_judged_against_the_first_launch() -> None:
-    """Fixed with 2 and updated to 4, which was kept stale: 4 is stale still, 2 is what it launches."""
-    fixed, held = graph(kernel(cluster(2))), graph(kernel(cluster(4)))
-    still = predict_update(held, held, H200, fixed)
-    assert (still.verdict, still.findings[0].old, still.findings[0].new) == (Verdict.STALE, "2x1x1", "4x1x1")
-    assert predict_update(held, fixed, H200, fixed).verdict is Verdict.HARMLESS
-
-
-def test_cluster_that_may_have_been_carried_with_another_function_is_undetermined() -> None:
-    fixed = graph(kernel(cluster(2)))
-    held = graph(kernel(cluster(4), func=0xF2, name="probe2"))
-    prediction = predict_update(held, fixed, H200, fixed)
-    assert prediction.verdict is Verdict.UNDETERMINED
-    assert "kernel.cluster-carried" in {finding.rule for finding in prediction.findings}
-
-
-def test_function_of_a_cooperative_node_is_only_sure_where_it_never_changed() -> None:
-    first, second = graph(kernel(cooperative())), graph(kernel(cooperative(), name="probe2", func=0xF2))
-    assert predict_update(first, first, H200, first).verdict is Verdict.IDENTICAL
-    assert predict_update(second, second, H200, first).verdict is Verdict.STALE
-    assert predict_update(second, first, H200, first).verdict is Verdict.UNDETERMINED
-    assert predict_update(first, second).verdict is Verdict.UNDETERMINED
-
-
 @pytest.mark.parametrize(
     ("effect", "verdict", "result"),
     [
@@ -425,29 +401,6 @@ def test_function_of_a_cooperative_node_by_profile(
     profile = msgspec.structs.replace(H200, cooperative_function_update=effect)
     prediction = predict_update(graph(kernel(cooperative())), graph(kernel(cooperative(), func=0xF2)), profile)
     assert (prediction.verdict, prediction.result) == (verdict, result)
-
-
-def test_first_launch_is_followed_through_the_pairing_not_by_index() -> None:
-    """Two roots in another order: node 0 at the first launch is node 1 now."""
-    wide, narrow = kernel(cluster(4)), kernel(cluster(2))
-    fixed = graph(wide, narrow, memset(), edges=[[], [], [0, 1]])
-    held = graph(narrow, wide, memset(), edges=[[], [], [1, 0]])
-    assert predict_update(held, held, H200, fixed).verdict is Verdict.IDENTICAL
-
-
-def test_first_launch_that_the_exec_cannot_have_had_is_undetermined() -> None:
-    held = graph(PLAIN)
-    prediction = predict_update(held, held, H200, graph(PLAIN, PLAIN))
-    assert (prediction.verdict, prediction.result) == (Verdict.UNDETERMINED, UpdateResult.SUCCESS)
-    assert [finding.rule for finding in prediction.findings] == ["topology.fixed-unrelated"]
-
-
-def test_first_launch_of_a_node_without_a_record_is_undetermined() -> None:
-    """A document may know a node by its type's number alone."""
-    held = graph(PLAIN)
-    prediction = predict_update(held, held, H200, graph(OpaqueNode(type=0)))
-    assert prediction.verdict is Verdict.UNDETERMINED
-    assert [(f.rule, f.old, f.new) for f in prediction.findings] == [("node.opaque", "node of type 0", "probe")]
 
 
 def test_no_cluster_against_one_block_clusters() -> None:
