@@ -191,7 +191,8 @@ class FakeBase:
         if key not in self._pointers:
             method, arguments = HANDLERS[key]
             argtypes = Entry(0, arguments).argtypes
-            self._pointers[key] = CFUNCTYPE(c_int, *argtypes)(self._guarded(symbol, getattr(self, method)))
+            # The first of several threads gives the one that all use: another would free it under their feet.
+            self._pointers.setdefault(key, CFUNCTYPE(c_int, *argtypes)(self._guarded(symbol, getattr(self, method))))
         return int(c_void_p.from_buffer(self._pointers[key]).value or 0)
 
     def fail(self, name: str | None, result: int = 999, *, after: int = 0) -> None:
