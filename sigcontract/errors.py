@@ -166,20 +166,22 @@ class RegistryError(SigcontractError):
 
 
 class CloseError(RegistryError):
-    """A registry was closed, and some of its executables could not be destroyed.
+    """A registry was closed, and some of its executables could not be destroyed, or captures not be reset.
 
     Attributes
     ----------
     errors
-        What went wrong, one error for each executable.
+        What went wrong: a `DriverError` for each executable, and what the captures' ``reset()`` or a callback raised.
     """
 
     code = "close"
 
-    def __init__(self, errors: tuple["DriverError", ...]) -> None:
-        super().__init__(
-            f"{len(errors)} executables could not be destroyed and may still hold memory; the first: {errors[0]}"
-        )
+    def __init__(self, errors: tuple[Exception, ...]) -> None:
+        lost = sum(isinstance(error, DriverError) for error in errors)
+        parts = [f"executables that could not be destroyed and may still hold memory: {lost}"] if lost else []
+        if lost < len(errors):
+            parts.append(f"calls of reset() or of the callback that failed: {len(errors) - lost}")
+        super().__init__(f"{'; '.join(parts)}; the first: {errors[0]}")
         self.errors = errors
 
 

@@ -23,7 +23,7 @@ from sigcontract.model.findings import Finding, Verdict
 from sigcontract.model.graph import Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.wire.canonical import digest, portable_digest, portable_form
-from sigcontract.wire.validation import explains_unfit
+from sigcontract.wire.validation import explains_unfit, wrong_type
 
 if TYPE_CHECKING:
     from sigcontract.model.profile import DriverProfile
@@ -196,6 +196,8 @@ def keeps_apart(policy: str, difference: Difference, effects: Effects) -> bool:
 
 def check_policy(name: str) -> None:
     """Raise UsageError unless a policy has that name."""
+    if not isinstance(name, str):
+        raise wrong_type("policy", "str", name)
     if name not in _POLICIES:
         raise UsageError(f"no policy is called {name!r}; there are {', '.join(POLICIES)}")
 

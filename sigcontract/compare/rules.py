@@ -601,6 +601,12 @@ _OTHER_NODES: Final = (
         "what it runs.",
         "cuda.h 13.2, cuGraphNodeGetParams",
     ),
+    Rule(
+        "graph.single-exec", "GraphSignature.nodes", _REJECTED, "documented",
+        "CUDA allows one executable at a time of a graph that allocates, frees or has conditional nodes, and takes no "
+        "graph with nodes that the device updates for an update; so no other graph shares its executable.",
+        "cuda.h 13.5, cuGraphInstantiateWithParams, cuGraphExecUpdate",
+    ),
 )  # fmt: skip
 
 _TWO_RUNS: Final = (

@@ -4,10 +4,10 @@ from operator import index
 
 from sigcontract.errors import GraphReadError
 
-__all__ = ["graph_handle"]
+__all__ = ["GRAPH_CLASSES", "graph_handle", "handle_number"]
 
 #: The classes of cuda-bindings that are a graph: driver and runtime. Named, so that neither need be imported.
-_GRAPH_CLASSES = frozenset({"CUgraph", "cudaGraph_t"})
+GRAPH_CLASSES = frozenset({"CUgraph", "cudaGraph_t"})
 
 
 def graph_handle(graph: object) -> int:
@@ -34,28 +34,42 @@ def graph_handle(graph: object) -> int:
     return handle
 
 
+def handle_number(value: object, classes: frozenset[str]) -> int | None:
+    """Return the number of an int, or of a handle of cuda-bindings that has one of these class names; else None."""
+    if isinstance(value, bool):
+        return None
+    if _is_of(value, classes):
+        return int(value)  # type: ignore[call-overload,no-any-return]  # cuda-bindings' handles have __int__
+    # Any other handle of cuda-bindings, an executable's or an event's, converts to an int just as well.
+    if hasattr(value, "__index__") and type(value).__module__.partition(".")[0] != "cuda":
+        return index(value)
+    return None
+
+
 def _number(graph: object) -> int:
     if isinstance(graph, bool) or graph is None:
         raise GraphReadError(f"{graph!r} is no graph; {_ACCEPTED}")
-    if _is_graph_class(graph):
-        return int(graph)  # type: ignore[call-overload,no-any-return]  # cuda-bindings' handles have __int__
-    if hasattr(graph, "__index__") and not _is_other_handle(graph):
-        return index(graph)
+    number = handle_number(graph, GRAPH_CLASSES)
+    if number is not None:
+        return number
     raw = getattr(graph, "raw_cuda_graph", None)
-    if raw is not None:
+    if callable(raw):
         try:
-            return int(raw())
+            answer = raw()
         except RuntimeError as error:  # what torch raises where there is no graph to give
             msg = (
                 f"torch has no graph to read ({error}); make it with torch.cuda.CUDAGraph(keep_graph=True), "
                 "and read it after capture_end() and before reset()"
             )
             raise GraphReadError(msg) from error
+        number = handle_number(answer, GRAPH_CLASSES)
+        if number is None:
+            raise GraphReadError(f"raw_cuda_graph() of a {_class_of(graph)} gave {answer!r}, which is no graph")
+        return number
     handle = getattr(getattr(graph, "graph_definition", graph), "handle", None)
-    if handle is not None and _is_graph_class(handle):
-        return int(handle)
-    msg = f"a {type(graph).__module__}.{type(graph).__qualname__} is no graph definition; {_ACCEPTED}"
-    raise GraphReadError(msg)
+    if _is_of(handle, GRAPH_CLASSES):
+        return int(handle)  # type: ignore[arg-type]  # as above
+    raise GraphReadError(f"a {_class_of(graph)} is no graph definition; {_ACCEPTED}")
 
 
 _ACCEPTED = (
@@ -64,10 +78,9 @@ _ACCEPTED = (
 )
 
 
-def _is_other_handle(value: object) -> bool:
-    """Whether it is a handle of cuda-bindings: an executable's or node's converts to an int just as well."""
-    return type(value).__module__.partition(".")[0] == "cuda"
+def _is_of(value: object, classes: frozenset[str]) -> bool:
+    return any(base.__name__ in classes for base in type(value).__mro__)
 
 
-def _is_graph_class(value: object) -> bool:
-    return any(base.__name__ in _GRAPH_CLASSES for base in type(value).__mro__)
+def _class_of(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -8,7 +8,7 @@ from sigcontract.errors import RegistryError
 from sigcontract.model.graph import GraphSignature
 from sigcontract.registry.reasons import Reason
 from sigcontract.registry.shared import SharedExec
-from sigcontract.registry.sources import SourceGraph, stream_handle
+from sigcontract.registry.sources import MAX_HANDLE, SourceGraph, stream_handle
 
 if TYPE_CHECKING:  # the registry makes the entries, and an entry calls its registry only where it cannot launch
     from collections.abc import Iterator
@@ -29,14 +29,14 @@ class ExecGroup:
     key
         The policy's key.
     epochs
-        For its function handles that were other functions before, which load they stand for.
+        For its function handles that were other functions before: handle, context, and which load they stand for.
     open
         Whether other graphs may join; not, where CUDA allows one executable or nothing can be proved.
     """
 
     __slots__ = ("_entries", "_execs", "epochs", "index", "key", "open")
 
-    def __init__(self, index: int, key: str, epochs: tuple[tuple[int, int], ...], *, is_open: bool) -> None:
+    def __init__(self, index: int, key: str, epochs: tuple[tuple[int, int, int], ...], *, is_open: bool) -> None:
         self.index: Final = index
         self.key: Final = key
         self.epochs: Final = epochs
@@ -92,7 +92,7 @@ class GraphEntry:
         reason: Reason,
     ) -> None:
         self._registry = registry
-        self._reentry = registry.reentry
+        self._reentry = registry._reentry
         self._source = source
         self._shared: SharedExec | None = shared
         self._reason = reason
@@ -142,26 +142,27 @@ class GraphEntry:
             The driver failed (a destroyed stream, no memory for an executable); the registry stays usable.
         """
         source = self._source
-        handle = stream if type(stream) is int else stream_handle(stream, source)
+        handle = stream if type(stream) is int and 0 <= stream <= MAX_HANDLE else stream_handle(stream, source)
         reentry = self._reentry
         thread = get_ident()
         if thread in reentry.inside:
             raise reentry.refusal()
+        source.check_owner()
         events: list[Event] = []
         try:
             reentry.inside.add(thread)
             while True:
                 shared = self._shared
                 if shared is None:
-                    self._registry.refuse_gone(self)
+                    self._registry._refuse_gone(self)
                 refusal = shared.run(source, handle, events)
                 if refusal is None:
                     return
-                self._registry.give_own_exec(self, shared, refusal, events)
+                self._registry._give_own_exec(self, shared, refusal, events)
         finally:
-            reentry.leave(thread)
-            if events:
-                self._registry.emit(events)
+            reentry.inside.discard(thread)
+            if events or reentry.deferred:
+                self._registry._settle(events)
 
     def release(self) -> None:
         """Let go of the graph; the last release of an executable's graphs destroys it. Not an error when repeated."""
@@ -175,13 +176,13 @@ class GraphEntry:
         RegistryError
             The object that was registered has no ``reset``.
         """
-        if self._reentry.put_off(self.reset):
-            return
         graph = self.graph
         reset = getattr(graph, "reset", None)
         if graph is not None and reset is None:
             msg = f"{self.label}: a {type(graph).__name__} has no reset(); call release()"
             raise RegistryError(msg, code="no_reset")
+        if self._reentry.put_off(self.reset):
+            return
         self.release()
         if reset is not None:
             reset()

@@ -3,23 +3,21 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
+from sigcontract.compare.policies import SETTINGS
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 
 __all__ = ["HandleEpochs", "Reuse"]
 
-#: What a loaded function cannot change. Its other facts are settings (cuFuncSetAttribute) of one and the same function.
-_LASTING: Final = (
-    "parameters",
-    "static_shared_mem_bytes",
-    "const_mem_bytes",
-    "local_mem_bytes",
-    "registers",
-    "ptx_version",
-    "binary_version",
-    "code_sha256",
-)
+#: What a loaded function cannot change: all its facts but the settings of one and the same function.
+_LASTING: Final = tuple(name for name in FunctionFacts.__struct_fields__ if name not in SETTINGS)
+
+
+#: CUkernel or CUfunction, and the CUcontext of its node: in contexts of two devices one CUkernel has other facts.
+_Place = tuple[int, int]
 
 
 class Reuse(NamedTuple):
@@ -39,49 +37,57 @@ class HandleEpochs:
     """
 
     def __init__(self) -> None:
-        self._functions: dict[int, tuple[str, FunctionFacts | None]] = {}
-        self._epochs: dict[int, int] = {}
+        self._functions: dict[_Place, tuple[str, FunctionFacts | None]] = {}
+        self._epochs: dict[_Place, int] = {}
 
-    def observe(self, nodes: Iterable[NodeSignature]) -> tuple[tuple[tuple[int, int], ...], list[Reuse]]:
+    def observe(self, nodes: Iterable[NodeSignature]) -> tuple[tuple[tuple[int, int, int], ...], list[Reuse]]:
         """Take in the functions of a graph's nodes.
 
         Returns
         -------
-        tuple of (handle, epoch)
+        tuple of (handle, context, epoch)
             For the graph's handles that were another function before; part of what groups are found by.
         list of Reuse
             The handles that became another function with this graph.
         """
-        epochs: dict[int, int] = {}
+        epochs: dict[_Place, int] = {}
         reuses = []
-        for handle, name, facts in _functions(nodes):
-            known = self._functions.get(handle)
+        for place, name, facts in _functions(nodes):
+            known = self._functions.get(place)
             if known is None:
-                self._functions[handle] = (name, facts)
+                self._functions[place] = (name, facts)
             elif known[1] is not facts or known[0] != name:
-                if _is_another(known, name, facts):
-                    self._epochs[handle] = self._epochs.get(handle, 0) + 1
-                    reuses.append(Reuse(handle, known[0], name))
-                self._functions[handle] = (name, facts or known[1])
-            if handle in self._epochs:
-                epochs[handle] = self._epochs[handle]
-        return tuple(sorted(epochs.items())), reuses
+                if known[0] != name or _contradict(known[1], facts):
+                    self._epochs[place] = self._epochs.get(place, 0) + 1
+                    reuses.append(Reuse(place[0], known[0], name))
+                    self._functions[place] = (name, facts)
+                else:
+                    self._functions[place] = (name, _merged(known[1], facts))
+            if place in self._epochs:
+                epochs[place] = self._epochs[place]
+        return tuple((*place, epoch) for place, epoch in sorted(epochs.items())), reuses
 
 
-def _functions(nodes: Iterable[NodeSignature]) -> Iterator[tuple[int, str, FunctionFacts | None]]:
+def _functions(nodes: Iterable[NodeSignature]) -> Iterator[tuple[_Place, str, FunctionFacts | None]]:
     for node in nodes:
         if isinstance(node, KernelNodeSignature):
             if node.kern:
-                yield node.kern, node.name, node.function
+                yield (node.kern, node.context), node.name, node.function
             if node.func:
-                yield node.func, node.name, node.function
+                yield (node.func, node.context), node.name, node.function
 
 
-def _is_another(known: tuple[str, FunctionFacts | None], name: str, facts: FunctionFacts | None) -> bool:
-    if known[0] != name:
-        return True
-    for field in _LASTING:
-        before, now = getattr(known[1], field, None), getattr(facts, field, None)
+def _contradict(known: FunctionFacts | None, facts: FunctionFacts | None) -> bool:
+    for name in _LASTING:
+        before, now = getattr(known, name, None), getattr(facts, name, None)
         if before is not None and now is not None and before != now:
             return True
     return False
+
+
+def _merged(known: FunctionFacts | None, facts: FunctionFacts | None) -> FunctionFacts | None:
+    """Return the newer facts, and the older ones where those do not say."""
+    if known is None or facts is None:
+        return known if facts is None else facts
+    unsaid = {name: getattr(known, name) for name in _LASTING if getattr(facts, name) is None}
+    return replace(facts, **unsaid) if unsaid else facts

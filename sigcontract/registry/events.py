@@ -156,8 +156,20 @@ class RegistryClosed(Event, frozen=True, kw_only=True, tag="registry_closed"):
 
 
 def emit(events: Iterable[Event], callback: Callable[[Event], None] | None) -> None:
-    """Log the events and hand them to the callback, in order. Never called with a lock held: both run user code."""
-    for event in events:
+    """Log the events, hand each to the callback, and raise the first thing that the callback raised, if any.
+
+    Never called with a lock held: both run user code.
+    """
+    told = tuple(events)
+    for event in told:
         logger.log(event.level, "%s", event)
-        if callback is not None:
+    if callback is None:
+        return
+    failure: Exception | None = None
+    for event in told:
+        try:
             callback(event)
+        except Exception as error:  # noqa: BLE001  whatever it is: the other events are not to be lost by it
+            failure = failure or error
+    if failure is not None:
+        raise failure

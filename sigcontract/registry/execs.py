@@ -1,35 +1,36 @@
 """Executables shared by graphs where that is true: predicted, tried, tracked, and explained."""
 # ruff: noqa: SLF001  entries and groups are views that users read and only the registry changes
 
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from types import TracebackType
 from typing import Any, Final, Literal, NoReturn, Self
 from weakref import finalize
 
-from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.policies import judged_key, same
+from sigcontract.compare.policies import same
 from sigcontract.driver.api import DriverApi, LaunchObservations, UpdateOutcome
 from sigcontract.driver.bindings import default_driver
+from sigcontract.driver.handles import graph_handle
 from sigcontract.driver.profile import read_profile
 from sigcontract.driver.reader import read_graph
-from sigcontract.errors import CloseError, DriverError, RegistryError, UsageError
-from sigcontract.model.findings import Finding, UpdateResult
+from sigcontract.errors import CloseError, RegistryError, UsageError
+from sigcontract.model.findings import Finding
 from sigcontract.model.profile import DriverProfile
-from sigcontract.registry import reasons
-from sigcontract.registry.distinct import unknowns
 from sigcontract.registry.entries import ExecGroup, GraphEntry
-from sigcontract.registry.epochs import HandleEpochs
-from sigcontract.registry.events import Event, FellBack, GraphRegistered, HandleReused, RegistryClosed, emit
+from sigcontract.registry.events import (
+    Event,
+    emit,
+)
 from sigcontract.registry.groups import GroupReport, SignatureRegistry
-from sigcontract.registry.lifetimes import ExecTable
-from sigcontract.registry.reasons import FIRST, Reason
+from sigcontract.registry.placement import Placement
 from sigcontract.registry.reentry import Reentry
-from sigcontract.registry.shared import RETIRED, Counts, SharedExec
+from sigcontract.registry.shared import RETIRED, SharedExec
 from sigcontract.registry.sources import SourceGraph
-from sigcontract.registry.stats import RegistryStats, summed
+from sigcontract.registry.stats import RegistryStats
+from sigcontract.wire.validation import wrong_type
 
 __all__ = ["GraphExecRegistry"]
 
@@ -39,10 +40,6 @@ _POLICIES: Final = ("exact", "share", "share-functions")
 #: CUgraphInstantiate_flags that change neither how an executable is made nor where it may be launched:
 #: AUTO_FREE_ON_LAUNCH and USE_NODE_PRIORITY. UPLOAD and DEVICE_LAUNCH fix attributes before the first launch.
 _FLAGS: Final = 1 | 8
-
-#: Executables of one key that a new graph is tried on, newest first. More than one exist only where the driver or
-#: the prediction kept graphs of one key apart; the bound keeps registration flat where it keeps all of them apart.
-_TRIED: Final = 4
 
 
 class GraphExecRegistry:
@@ -96,27 +93,27 @@ class GraphExecRegistry:
             raise UsageError(f"executables cannot be shared under policy {policy!r}; use one of {', '.join(_POLICIES)}")
         if on_undetermined not in ("own-exec", "raise"):
             raise UsageError(f"on_undetermined is 'own-exec' or 'raise', not {on_undetermined!r}")
+        if driver is not None and not hasattr(driver, "graph_exec_update"):
+            raise UsageError(f"a {type(driver).__name__} is no driver; leave it out, and name policy= and profile=")
+        if profile is not None and not isinstance(profile, DriverProfile):
+            raise wrong_type("profile", "DriverProfile", profile)
         if flags & ~_FLAGS:
             raise UsageError(f"instantiation flags {flags:#x} cannot be used here; 1 and 8 can")
         self.policy: Final = policy
         self._driver: Final[DriverApi] = default_driver() if driver is None else driver
         self.profile: Final = read_profile(driver=self._driver) if profile is None else profile
-        self._raise_undetermined = on_undetermined == "raise"
         self._on_event = on_event
         self._flags = flags
         self._observations = observations
-        self.reentry: Final = Reentry()
+        self._reentry: Final = Reentry()
         self._lock = Lock()
+        self._process = os.getpid()
         self._state: Literal["open", "sealed", "closed"] = "open"
-        self._table = ExecTable(self._driver, flags)
-        self._epochs = HandleEpochs()
-        self._groups: dict[int, ExecGroup] = {}
-        self._open: dict[tuple[str, tuple[tuple[int, int], ...]], ExecGroup] = {}
-        self._gone = Counts()
-        self._fallbacks = 0
+        self._placement = Placement(
+            self._driver, policy, self.profile, flags=flags, raise_undetermined=on_undetermined == "raise"
+        )
         self._registered = 0
-        self._grouped = 0
-        finalizer = finalize(self, self._table.destroy_abandoned)
+        finalizer = finalize(self, self._placement.table.destroy_abandoned)
         # At exit the process gives everything back; a daemon thread may be launching, the driver may be gone.
         finalizer.atexit = False
 
@@ -144,7 +141,7 @@ class GraphExecRegistry:
     @property
     def groups(self) -> tuple[ExecGroup, ...]:
         """The groups that have entries, in order of first arrival."""
-        return tuple(self._groups.values())
+        return tuple(self._placement.groups.values())
 
     @property
     def entries(self) -> tuple[GraphEntry, ...]:
@@ -175,19 +172,17 @@ class GraphExecRegistry:
             The driver failed, as for want of memory. Nothing was registered, and the registry stays usable.
         """
         self._refuse_unless_open()
-        # With no lock held: both ask the graph's owner.
-        signature = read_graph(graph, driver=self._driver, observations=self._observations)
-        source = SourceGraph(graph, label or "", signature)
+        # With no lock held, and once: the owner is user code, and may be captured anew at any time.
+        handle = graph_handle(graph)
+        signature = read_graph(handle, driver=self._driver, observations=self._observations)
+        source = SourceGraph(graph, handle, label or "", signature)
         events: list[Event] = []
-        try:
-            with self.reentry.entered(), self._lock:
-                self._refuse_unless_open()
-                if label is None:
-                    source.label = f"#{self._registered}"
-                entry = self._place(source, events)
-                self._registered += 1
-        finally:
-            self.emit(events)
+        with self._working(events):
+            self._refuse_unless_open()
+            if label is None:
+                source.label = f"#{self._registered}"
+            entry = self._placement.place(self, source, events)
+            self._registered += 1
         return entry
 
     def replay(self, entry: GraphEntry, stream: Any = None) -> None:
@@ -204,22 +199,26 @@ class GraphExecRegistry:
     def release(self, entry: GraphEntry) -> None:
         """Let go of a graph. See `GraphEntry.release`."""
         self._refuse_foreign(entry)
-        if self.reentry.put_off(lambda: self.release(entry)):
+        if self._reentry.put_off(lambda: self.release(entry)):
             return
         events: list[Event] = []
-        with self.reentry.entered(), self._lock:
-            self._release(entry, events)
-        self.emit(events)
+        dropped: list[object] = []  # dies when the locks are released: with it the graph's owner may
+        with self._working(events):
+            self._placement.release(entry, events, dropped)
 
     def seal(self) -> None:
         """Refuse graphs from now on; replay goes on. Not an error when repeated."""
-        if self._state == "open":
-            self._state = "sealed"
+        if self._reentry.put_off(self.seal):
+            return
+        with self._working([]):
+            if self._state == "open":
+                self._state = "sealed"
 
     def close(self, *, reset: bool = False) -> None:
         """Destroy every executable and let go of every graph. Not an error when repeated.
 
-        Launches that are running end in peace: CUDA frees their executable afterwards.
+        Launches that are running end in peace: CUDA frees their executable afterwards. Where it is interrupted
+        (KeyboardInterrupt), calling it again does the rest.
 
         Parameters
         ----------
@@ -229,165 +228,97 @@ class GraphExecRegistry:
         Raises
         ------
         CloseError
-            Executables could not be destroyed; everything else was done.
+            Executables could not be destroyed, or a ``reset()`` failed; everything else was done.
         """
-        if self.reentry.put_off(partial(self._close_later, reset=reset)):
+        if os.getpid() != self._process:  # a forked child: the executables are the parent's, and so may the locks be
+            self._state = "closed"
+            return
+        if self._reentry.put_off(partial(self.close, reset=reset)):
             return
         events: list[Event] = []
-        errors: list[DriverError] = []
-        with self.reentry.entered(), self._lock:
-            if self._state == "closed":
-                return
-            self._state = "closed"
-            execs = len(self._table)
-            owners = [entry.graph for entry in self.entries] if reset else []
-            for group in self._groups.values():
-                errors.extend(error for shared in group._execs if (error := self._retire(shared, events)))
-                for entry in group._entries:
-                    entry._shared = None
-                    entry._source.drop()
-                group._execs.clear()
-                group._entries.clear()
-            self._groups.clear()
-            self._open.clear()
-        events.append(RegistryClosed(execs=execs, errors=len(errors)))
-        with ExitStack() as at_last:
-            for owner in owners:
-                if hasattr(owner, "reset"):
-                    at_last.callback(owner.reset)
-            try:
-                self.emit(events)
-            finally:
-                if errors:
-                    raise CloseError(tuple(errors)) from errors[0]
+        errors: list[Exception] = []
+        dropped: list[object] = []
+        try:
+            with self._working(events):
+                if self._state != "closed" or self._placement.groups or self._placement.table:
+                    self._state = "closed"
+                    self._placement.clear(events, errors, dropped, reset=reset)
+            # What a capture raises must not keep the others from being reset.
+            while self._placement.to_reset:
+                try:
+                    reset_owner = getattr(self._placement.to_reset.pop(0), "reset", None)
+                    if reset_owner is not None:
+                        reset_owner()
+                except Exception as error:  # noqa: BLE001  told with the rest
+                    errors.append(error)
+        except Exception as error:
+            if not errors:
+                raise
+            errors.append(error)
+        if errors:
+            raise CloseError(tuple(errors)) from errors[0]
 
     def why_not(self, a: GraphEntry, b: GraphEntry) -> tuple[Finding, ...]:
         """Return what keeps two graphs apart under the policy; empty where nothing does.
 
         That two graphs are the same under the policy and have two executables is told by `GraphEntry.reason`.
         """
-        answer = same(self.policy, a.signature, b.signature, self.profile, flags=self._flags)
-        return () if answer.same else answer.reasons
+        for entry in (a, b):
+            self._refuse_foreign(entry)
+        return same(self.policy, a.signature, b.signature, self.profile, flags=self._flags).reasons
 
     def report(self, *, nearest: int = 20) -> GroupReport:
         """Say what is the same, what stands alone and what it missed by. See `SignatureRegistry.report`."""
         signatures = SignatureRegistry(self.policy, self.profile, flags=self._flags)
         for entry in self.entries:
-            signatures.register(entry.signature, entry.label)
+            if entry.reason.code == "single-exec":
+                signatures.register_alone(entry.signature, entry.label, entry.reason.findings)
+            else:
+                signatures.register(entry.signature, entry.label)
         return signatures.report(nearest=nearest)
 
     def stats(self) -> RegistryStats:
         """Count graphs, groups, executables, and what was done with them."""
-        return summed(self.groups, self._gone, self._table, self._fallbacks)
+        return self._placement.stats()
+
+    @contextmanager
+    def _working(self, events: list[Event]) -> Iterator[None]:
+        """Hold the registry's lock; afterwards tell what happened."""
+        try:
+            with self._reentry.entered(), self._lock:
+                yield
+        finally:
+            self._settle(events)
 
     # What entries call where they cannot launch by themselves
 
-    def emit(self, events: list[Event]) -> None:
-        """Log the events and hand them to the callback; no lock may be held."""
-        emit(events, self._on_event)
+    def _settle(self, events: list[Event]) -> None:
+        """Tell what happened, then do what was put off meanwhile; no lock may be held."""
+        try:
+            emit(events, self._on_event)
+        finally:
+            self._reentry.drain()
 
-    def refuse_gone(self, entry: GraphEntry) -> NoReturn:
+    def _refuse_gone(self, entry: GraphEntry) -> NoReturn:
         """Say why an entry without an executable cannot be replayed."""
         if self._state == "closed":
             raise RegistryError(f"{entry.label}: the registry is closed; register with a new one", code="closed")
         raise RegistryError(f"{entry.label}: the entry was released; register the graph again", code="released")
 
-    def give_own_exec(self, entry: GraphEntry, shared: SharedExec, refusal: UpdateOutcome, events: list[Event]) -> None:
+    def _give_own_exec(
+        self, entry: GraphEntry, shared: SharedExec, refusal: UpdateOutcome, events: list[Event]
+    ) -> None:
         """Give an entry that the driver refused at replay an executable of its own, unless another thread has."""
         with self._lock:
             if entry._shared is not shared:
                 return
             if refusal is RETIRED:
-                self.refuse_gone(entry)
-            own = SharedExec(self._driver, self._table, entry._source, events)
-            entry._reason = reasons.fallback(refusal, shared.first.label)
-            entry._shared = own
-            entry.group._execs.append(own)
-            self._leave_exec(entry.group, shared, events)
-            self._fallbacks += 1
-            events.append(FellBack(label=entry.label, result=UpdateResult.name_of(refusal.result)))
-
-    # Registration, with the registry's lock held
-
-    def _place(self, source: SourceGraph, events: list[Event]) -> GraphEntry:
-        epochs, reuses = self._epochs.observe(source.nodes)
-        events.extend(HandleReused(label=source.label, handle=r.handle, before=r.before, now=r.now) for r in reuses)
-        # Graphs of one key of which everything is known are the same: the policy need not be asked about each pair.
-        judge = NodeJudge(self.profile, self._flags)
-        digest = judged_key(self.policy, source.signature, judge)
-        barrier = reasons.single_exec(source.signature, source.nodes)
-        if barrier is None:
-            findings = unknowns(self.policy, source.signature, source.nodes, judge)
-            barrier = reasons.unproved(findings) if findings else None
-        if barrier is not None:
-            self._refuse_undetermined(source, barrier)
-        group = None if barrier else self._open.get((digest, epochs))
-        if group is not None:
-            shared, reason = self._join(group, source, judge, events)
-        else:
-            shared, reason = SharedExec(self._driver, self._table, source, events), barrier or FIRST
-            group = ExecGroup(self._grouped, digest, epochs, is_open=barrier is None)
-            self._grouped += 1
-            self._groups[group.index] = group
-            if group.open:
-                self._open[digest, epochs] = group
-        entry = GraphEntry(registry=self, source=source, group=group, shared=shared, reason=reason)
-        group._entries.append(entry)
-        if shared.members == 1:
-            group._execs.append(shared)
-        events.append(
-            GraphRegistered(label=entry.label, group=group.index, shared=shared.members > 1, reason=str(reason))
-        )
-        return entry
-
-    def _join(
-        self, group: ExecGroup, source: SourceGraph, judge: NodeJudge, events: list[Event]
-    ) -> tuple[SharedExec, Reason]:
-        """Return the executable of the group that admits the graph, or a new one and what kept it out."""
-        reason = FIRST
-        for shared in reversed(group._execs[-_TRIED:]):
-            judgement = shared.admit(source, judge, events)
-            if judgement.joined:
-                shared.members += 1
-                return shared, reasons.shares(judgement.prediction, shared.first.label)
-            reason = reasons.kept_apart(judgement, shared.first.label)
-        self._refuse_undetermined(source, reason)
-        return SharedExec(self._driver, self._table, source, events), reason
-
-    def _refuse_undetermined(self, source: SourceGraph, reason: Reason) -> None:
-        if self._raise_undetermined and reason.code == "undetermined":
-            raise RegistryError(f"{source.label}: {reason}; nothing was registered", code="undetermined")
-
-    def _leave_exec(self, group: ExecGroup, shared: SharedExec, events: list[Event]) -> None:
-        shared.members -= 1
-        if not shared.members:
-            group._execs.remove(shared)
-            self._retire(shared, events)
-
-    def _release(self, entry: GraphEntry, events: list[Event]) -> None:
-        shared = entry._shared
-        if shared is None:
-            return
-        group = entry.group
-        entry._shared = None
-        group._entries.remove(entry)
-        shared.forget(entry._source)
-        self._leave_exec(group, shared, events)
-        if not group._entries:
-            del self._groups[group.index]
-            if group.open:
-                del self._open[group.key, group.epochs]
-
-    def _close_later(self, *, reset: bool) -> None:
-        with suppress(CloseError):  # nobody is there to be told, and each failure was logged as an event
-            self.close(reset=reset)
-
-    def _retire(self, shared: SharedExec, events: list[Event]) -> DriverError | None:
-        error = shared.retire(events)
-        self._gone.add(shared.counts)
-        return error
+                self._refuse_gone(entry)
+            self._placement.give_own_exec(entry, refusal, events)
 
     def _refuse_foreign(self, entry: GraphEntry) -> None:
+        if not isinstance(entry, GraphEntry):
+            raise UsageError(f"a {type(entry).__name__} is no entry; give what register() returned")
         if entry._registry is not self:
             msg = f"{entry.label}: the entry is of another registry; replay it through the one that registered it"
             raise RegistryError(msg, code="foreign_entry")

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.policies import POLICIES, judged_key, judged_same, same
-from sigcontract.errors import RegistryError, UsageError
+from sigcontract.compare.policies import check_policy, judged_key, same
+from sigcontract.errors import UsageError
 from sigcontract.model.dump import LabeledGraph
 from sigcontract.model.findings import Finding
 from sigcontract.model.graph import GraphSignature
@@ -18,6 +18,7 @@ from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record, Text, UInt32
 from sigcontract.registry.distinct import distinct_nodes, unknowns
 from sigcontract.wire.codec import validate
+from sigcontract.wire.validation import wrong_type
 
 __all__ = ["Group", "GroupReport", "GroupStats", "GroupSummary", "NearestMiss", "SignatureRegistry"]
 
@@ -107,8 +108,9 @@ class Group:
 class SignatureRegistry:
     """Groups of graph signatures that are the same under a policy. Pure: no CUDA, nothing but records.
 
-    A registration costs the same however many groups there are: graphs are found by the policy's key, and where
-    equal keys do not prove sameness the policy itself confirms it. Not for use from several threads at once.
+    A registration costs the same however many groups there are: graphs are found by the policy's key, which two
+    graphs of which everything is known have in common exactly where they are the same. Not for use from several
+    threads at once.
 
     Parameters
     ----------
@@ -127,13 +129,15 @@ class SignatureRegistry:
     """
 
     def __init__(self, policy: str = "exact", profile: DriverProfile | None = None, *, flags: int = 0) -> None:
-        if policy not in POLICIES:
-            raise UsageError(f"there is no policy {policy!r}; use one of {', '.join(POLICIES)}")
+        check_policy(policy)
+        if profile is not None and not isinstance(profile, DriverProfile):
+            raise wrong_type("profile", "DriverProfile", profile)
         self.policy: Final = policy
         self.profile: Final = profile
         self._flags = flags
+        self._judge = NodeJudge(profile, flags)  # the records that it remembers are kept here as long as it is
         self._groups: list[Group] = []
-        self._open: dict[str, list[Group]] = {}
+        self._open: dict[str, Group] = {}
         self._graphs = 0
         self._sound: dict[int, Record] = {}
         self._by_shape: dict[int, list[int]] = {}
@@ -168,34 +172,40 @@ class SignatureRegistry:
             The record is not what the contract says; the registry is as it was.
         """
         self._validate(signature)
+        digest = judged_key(self.policy, signature, self._judge)
+        # What is not the same as itself is the same as no other. Of one key, all else is the same.
+        alone = unknowns(self.policy, signature, distinct_nodes(signature), self._judge)
+        return self._add(signature, label, digest, alone)
+
+    def register_alone(self, signature: GraphSignature, label: str, alone: tuple[Finding, ...]) -> Group:
+        """Put a graph into a group of its own that no other graph can join, for the reason given.
+
+        Raises
+        ------
+        RecordError
+            The record is not what the contract says; the registry is as it was.
+        """
+        self._validate(signature)
+        return self._add(signature, label, judged_key(self.policy, signature, self._judge), alone)
+
+    def _add(self, signature: GraphSignature, label: str | None, digest: str, alone: tuple[Finding, ...]) -> Group:
         member = LabeledGraph(label=f"#{self._graphs}" if label is None else label, graph=signature)
-        judge = NodeJudge(self.profile, self._flags)
-        digest = judged_key(self.policy, signature, judge)
-        for candidate in self._open.get(digest, ()):
-            first = candidate.representative.graph
-            if first is signature or judged_same(self.policy, first, signature, judge).same:
-                candidate._members.append(member)
-                self._graphs += 1
-                return candidate
-        # A graph that is not the same as itself is the same as no other, so it is never a candidate again.
-        alone = unknowns(self.policy, signature, distinct_nodes(signature), judge)
+        self._graphs += 1
+        group = None if alone else self._open.get(digest)
+        if group is not None:
+            group._members.append(member)
+            return group
         group = Group(len(self._groups), digest, member, alone)
-        if not group.alone:
-            self._open.setdefault(digest, []).append(group)
+        if not alone:
+            self._open[digest] = group
         self._groups.append(group)
         self._by_shape.setdefault(_shape(signature), []).append(group.index)
         insort(self._by_length, (len(signature.nodes), group.index))
-        self._graphs += 1
         return group
 
     def why_not(self, a: Group | GraphSignature, b: Group | GraphSignature) -> tuple[Finding, ...]:
         """Return what keeps two graphs, or the first graphs of two groups, apart; empty where nothing does."""
-        answer = same(self.policy, _graph(a), _graph(b), self.profile, flags=self._flags)
-        if answer.same:
-            return ()
-        if not answer.reasons:
-            raise RegistryError(f"policy {self.policy!r} keeps two graphs apart and gives no reason; report this")
-        return answer.reasons
+        return same(self.policy, _graph(a), _graph(b), self.profile, flags=self._flags).reasons
 
     def stats(self) -> GroupStats:
         """Count graphs, groups, groups of one, and the largest group."""

@@ -59,10 +59,10 @@ class ExecTable:
         """
         before = self._free_bytes()
         handle = self._driver.graph_instantiate(graph, self._flags)
+        self._live.add(handle)  # before anything else: an interrupt must not lose it
         after = self._free_bytes()
         taken = None if before is None or after is None else max(0, before - after)
         with self._lock:
-            self._live.add(handle)
             self.instantiations += 1
             self.device_bytes += taken or 0
             self.nodes += nodes
@@ -75,8 +75,7 @@ class ExecTable:
         call is never repeated: whether the handle is gone cannot be known, and a leak is better than a double free.
         After a fork the handles are the parent's, and the child leaves them alone.
         """
-        with self._lock:
-            self._live.remove(handle)
+        self._live.remove(handle)
         if os.getpid() != self._process:
             return None
         try:
@@ -87,12 +86,15 @@ class ExecTable:
             return None if gone else error
         return None
 
+    def destroy_rest(self) -> list[tuple[int, DriverError]]:
+        """Destroy what an interrupted call left without a group, and return what went wrong, by handle."""
+        failed = ((handle, self.destroy(handle)) for handle in sorted(self._live))
+        return [(handle, error) for handle, error in failed if error is not None]
+
     def destroy_abandoned(self) -> None:
         """Destroy what a registry left that was garbage-collected without `close`."""
-        for handle in sorted(self._live):
-            error = self.destroy(handle)
-            if error is not None:
-                logger.warning("an executable of a registry that was never closed may leak: %s", error)
+        for _, error in self.destroy_rest():
+            logger.warning("an executable of a registry that was never closed may leak: %s", error)
 
     def _free_bytes(self) -> int | None:
         try:

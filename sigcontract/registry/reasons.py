@@ -5,9 +5,12 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
+from sigcontract.compare.effects import by_rule
+from sigcontract.compare.pairing import is_device_updatable, subject_of
+from sigcontract.compare.predict import finding_of
 from sigcontract.driver.api import UpdateOutcome
-from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
-from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult
+from sigcontract.model.attributes import AttributeId
+from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult, Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, MemAllocNode, MemFreeNode
 from sigcontract.model.record import Record, Text
@@ -61,19 +64,16 @@ def single_exec(signature: GraphSignature, nodes: Iterable[NodeSignature]) -> Re
     for node in nodes:
         what = _SINGLE.get(type(node))
         if what is not None:
-            path = _path(signature, node)
-            message = f"{path} is {what}: CUDA allows such a graph one executable, so it is not shared or probed"
-            return Reason(code="single-exec", message=message, findings=())
-        if isinstance(node, KernelNodeSignature):
-            entry = node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)
-            if entry is not None and entry.state == "unreadable":
-                path = _path(signature, node)
-                message = f"{path}: whether the device may update this node cannot be read, so nothing is shared"
-                return Reason(code="undetermined", message=message, findings=())
-            if entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable:
-                path = _path(signature, node)
-                message = f"{path} is updated by the device: cuGraphExecUpdate takes no such graph, so it is not shared"
-                return Reason(code="single-exec", message=message, findings=())
+            message = f"is {what}: CUDA allows such a graph one executable, so it is not shared or probed"
+        elif isinstance(node, KernelNodeSignature) and is_device_updatable(
+            node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)
+        ):
+            message = "is updated by the device: cuGraphExecUpdate takes no such graph, so it is not shared"
+        else:
+            continue
+        path = next(path for path, other in signature.walk() if other is node)
+        finding = finding_of(by_rule("graph.single-exec", "", None, None), [path], subject_of(node), 1, None)
+        return Reason(code="single-exec", message=f"{path} {message}", findings=(finding,))
     return None
 
 
@@ -85,7 +85,7 @@ def shares(prediction: UpdatePrediction, first: str) -> Reason:
 
 def unproved(findings: tuple[Finding, ...]) -> Reason:
     """Return the reason of a graph that cannot be proved the same as any, itself included."""
-    message = f"cannot be proved the same as any graph{_first(findings)}"
+    message = f"cannot be proved the same as any graph{_worst(findings)}"
     return Reason(code="undetermined", message=message, findings=findings)
 
 
@@ -95,13 +95,16 @@ def kept_apart(judgement: Judgement, first: str) -> Reason:
     if judgement.error is not None:
         message = f"an update of the executable of {first} failed: {judgement.error}"
         return Reason(code="update-failed", message=message, findings=prediction.findings)
+    if judgement.unbuilt:
+        message = f"the executable of {first} could not be made anew after an error, so no update of it could be tried"
+        return Reason(code="update-failed", message=message, findings=prediction.findings)
     if judgement.outcome is not None:
         message = f"the driver refused an update of the executable of {first}: {_refusal(judgement.outcome)}"
         return Reason(code="refused", message=message, findings=prediction.findings)
-    if prediction.result is None or prediction.verdict.safe or prediction.verdict == "undetermined":
-        message = f"an update of the executable of {first} cannot be proved safe{_first(prediction.findings)}"
+    if prediction.result is None or prediction.verdict.safe or prediction.verdict is Verdict.UNDETERMINED:
+        message = f"an update of the executable of {first} cannot be proved safe{_worst(prediction.findings)}"
         return Reason(code="undetermined", message=message, findings=prediction.findings)
-    message = f"an update of the executable of {first} would be {prediction.verdict}{_first(prediction.findings)}"
+    message = f"an update of the executable of {first} would be {prediction.verdict}{_worst(prediction.findings)}"
     return Reason(code="predicted", message=message, findings=prediction.findings)
 
 
@@ -111,20 +114,16 @@ def fallback(outcome: UpdateOutcome, first: str) -> Reason:
     return Reason(code="fallback", message=message, findings=())
 
 
-def _path(signature: GraphSignature, node: NodeSignature) -> str:
-    return next(path for path, other in signature.walk() if other is node)
-
-
 def _refusal(outcome: UpdateOutcome) -> str:
     place = f" at node {outcome.node:#x}" if outcome.node else ""
     origin = f", dependency {outcome.from_node:#x}" if outcome.from_node else ""
     return f"{UpdateResult.name_of(outcome.result)}{place}{origin}"
 
 
-def _first(findings: tuple[Finding, ...]) -> str:
+def _worst(findings: tuple[Finding, ...]) -> str:
     """Return the worst finding in words, to end a sentence with."""
     if not findings:
         return ""
-    finding = max(findings, key=lambda finding: (not finding.verdict.safe, finding.verdict == "stale"))
+    finding = max(findings, key=lambda finding: (not finding.verdict.safe, finding.verdict is Verdict.STALE))
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
     return f": {finding.path} {finding.rule}, {finding.old} -> {finding.new}{more}"

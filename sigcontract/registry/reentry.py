@@ -1,5 +1,6 @@
-"""Calls that come from inside other calls: Python runs finalisers wherever it likes, also with our locks held."""
+"""Calls that come while a registry works on the same thread: a finaliser that Python ran in the middle of it."""
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,26 +11,31 @@ from sigcontract.errors import RegistryError
 
 __all__ = ["Reentry"]
 
+logger = logging.getLogger("sigcontract")
+
 
 class Reentry:
-    """The threads that are inside a call to one registry.
+    """Which threads are inside of a registry, and what finalisers asked for meanwhile.
 
-    A finaliser (a server's ``__del__`` that closes its registry) can run in the middle of a replay, on the same
-    thread, with the lock of an executable held. Taking a lock there could wait for ever, and changing the state
-    would change it under the feet of the call. So what lets go is put off until that call returns, and what launches
-    or registers is refused.
+    A lock of the registry would be waited for by the thread that holds it. So a finaliser's call is put off until
+    the work is done, or refused where that makes no sense. Every operation on the containers is one atomic call of
+    CPython's, so no lock is needed, and a KeyboardInterrupt comes before or after it.
 
     Attributes
     ----------
     inside
-        Their identifiers. Each thread adds and removes its own only, so no lock is needed.
+        The threads. ``inside.discard(thread)`` is the first thing in each ``finally``: a thread that stayed in could
+        never call the registry again.
+    deferred
+        What was put off.
     """
 
-    __slots__ = ("_deferred", "inside")
+    __slots__ = ("_draining", "deferred", "inside")
 
     def __init__(self) -> None:
         self.inside: Final[set[int]] = set()
-        self._deferred: Final[deque[Callable[[], None]]] = deque()
+        self.deferred: Final[deque[Callable[[], None]]] = deque()
+        self._draining: Final[set[int]] = set()
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -41,23 +47,37 @@ class Reentry:
             self.inside.add(thread)
             yield
         finally:
-            self.leave(thread)
+            self.inside.discard(thread)
 
-    def leave(self, thread: int) -> None:
-        """Be outside again, and do what was put off."""
-        self.inside.discard(thread)
-        while self._deferred:
-            try:
-                action = self._deferred.popleft()
-            except IndexError:  # another thread took the last one
-                return
-            action()
+    def drain(self) -> None:
+        """Do what was put off, on whichever thread is outside first.
+
+        What one of these calls raises is logged: the call whose finaliser asked for it may be of another thread, has
+        no part in it, and must not keep the others from being done.
+        """
+        thread = get_ident()
+        # A call of the queue is itself a call of the registry, and one from inside would only be put off again.
+        if thread in self._draining or thread in self.inside:
+            return
+        try:
+            self._draining.add(thread)
+            while self.deferred:
+                try:
+                    action = self.deferred.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                try:
+                    action()
+                except Exception:
+                    logger.exception("a release, reset or close that a finaliser asked for failed")
+        finally:
+            self._draining.discard(thread)
 
     def put_off(self, action: Callable[[], None]) -> bool:
         """Put an action off where this thread is inside; False where it is not, and the caller acts itself."""
         if get_ident() not in self.inside:
             return False
-        self._deferred.append(action)
+        self.deferred.append(action)
         return True
 
     def refusal(self) -> RegistryError:

@@ -56,6 +56,7 @@ class Judgement:
     prediction: UpdatePrediction
     outcome: UpdateOutcome | None = None
     error: DriverCallError | None = None
+    unbuilt: bool = False  # there is no executable to try it on, since one failed to be made anew
 
     @property
     def joined(self) -> bool:
@@ -128,9 +129,8 @@ class SharedExec:
         DriverCallError
             The launch failed, or the executable could not be made again after a failed update.
         RegistryError
-            The graph was reset, or released by another thread (``reset_graph``, ``released``).
+            The graph was released by another thread (``released``).
         """
-        source.check_owner()
         with self._lock:
             if self._retired:
                 return RETIRED
@@ -153,6 +153,8 @@ class SharedExec:
             prediction = judged_update(self._held_signature, source.signature, judge, self.fixed)
             if not (prediction.verdict.safe and prediction.result is UpdateResult.SUCCESS):
                 return Judgement(prediction)
+            if not self.handle:
+                return Judgement(prediction, unbuilt=True)
             before = self.held
             try:
                 return Judgement(prediction, self._point_at(source, events, replay=False))
@@ -163,17 +165,24 @@ class SharedExec:
                     self._rebuild(before, error, source.label, events)
                 return Judgement(prediction, error=error)
 
-    def forget(self, source: SourceGraph) -> None:
-        """Let go of a graph, between two updates. What the executable holds stays known by its signature."""
+    def forget(self, source: SourceGraph) -> tuple[object, ...]:
+        """Let go of a graph, between two updates. What the executable holds stays known by its signature.
+
+        Returns what held the graph, as `SourceGraph.drop` does.
+        """
         with self._lock:
             if self.held is source:
                 self.held = None
-            source.drop()
+            return source.drop()
 
-    def retire(self, events: list[Event]) -> DriverError | None:
-        """Destroy the executable for good, and return what went wrong."""
+    def stop(self) -> None:
+        """Launch no more: what it counted is final."""
         with self._lock:
             self._retired = True
+
+    def destroy(self, events: list[Event]) -> DriverError | None:
+        """Destroy the executable, after `stop`, and return what went wrong."""
+        with self._lock:
             return self._discard(events)
 
     def _point_at(self, source: SourceGraph, events: list[Event], *, replay: bool) -> UpdateOutcome:

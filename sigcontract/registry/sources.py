@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from sigcontract.driver.handles import graph_handle
+from sigcontract.driver.handles import GRAPH_CLASSES, handle_number
 from sigcontract.errors import RegistryError, UsageError
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature
 from sigcontract.registry.distinct import distinct_nodes
@@ -11,7 +11,14 @@ from sigcontract.registry.distinct import distinct_nodes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SourceGraph", "stream_handle"]
+__all__ = ["MAX_HANDLE", "SourceGraph", "stream_handle"]
+
+#: Largest number of 64 bits.
+MAX_HANDLE: Final = 2**64 - 1
+
+_STREAM_CLASSES: Final = frozenset({"CUstream", "cudaStream_t"})
+#: ``__cuda_stream__`` gives its protocol's version and the CUstream.
+_PAIR: Final = 2
 
 
 class SourceGraph:
@@ -31,11 +38,11 @@ class SourceGraph:
 
     __slots__ = ("_raw", "handle", "label", "node_count", "nodes", "owner", "signature")
 
-    def __init__(self, owner: Any, label: str, signature: GraphSignature) -> None:
+    def __init__(self, owner: Any, handle: int, label: str, signature: GraphSignature) -> None:
         self.owner: Any = owner
         self.label = label
         self.signature: Final = signature
-        self.handle: Final = graph_handle(owner)
+        self.handle: Final = handle
         self.nodes: Final = distinct_nodes(signature)
         nested = any(isinstance(node, ChildGraphNode | ConditionalNode) for node in self.nodes)
         self.node_count: Final = sum(1 for _ in signature.walk()) if nested else len(signature.nodes)
@@ -61,7 +68,7 @@ class SourceGraph:
             handle = raw()
         except RuntimeError as error:
             raise self._was_reset() from error
-        if handle != self.handle:
+        if handle != self.handle and handle_number(handle, GRAPH_CLASSES) != self.handle:
             raise self._was_reset()
 
     @property
@@ -69,10 +76,14 @@ class SourceGraph:
         """Whether PyTorch captured it, so that a launch without a stream means PyTorch's current stream."""
         return self._raw is not None
 
-    def drop(self) -> None:
-        """Let go of the owner. Never while an executable is being updated from its graph."""
-        self.owner = None
-        self._raw = None
+    def drop(self) -> tuple[object, ...]:
+        """Let go of the owner, never while an executable is being updated from its graph, and return what held it.
+
+        The caller lets go of that with no lock held: the owner's finaliser is user code.
+        """
+        held = self.owner, self._raw
+        self.owner = self._raw = None
+        return held
 
     def _was_reset(self) -> RegistryError:
         msg = f"{self.label}: the captured graph was reset since it was registered; release() the entry, register anew"
@@ -95,22 +106,26 @@ def stream_handle(stream: Any, source: SourceGraph) -> int:
         It is no stream.
     """
     if stream is None:
-        if not source.of_torch:
-            return 0
-        return _current_stream(sys.modules["torch"])  # where a graph of PyTorch is, its module is loaded
+        return _current_stream() if source.of_torch else 0
     protocol = getattr(stream, "__cuda_stream__", None)
-    if protocol is not None:
+    if protocol is None:
+        number = handle_number(getattr(stream, "cuda_stream", stream), _STREAM_CLASSES)
+    else:
         # A method since cuda.core 0.3, an attribute before.
-        _, handle = protocol() if callable(protocol) else protocol
-        return int(handle)
-    handle = getattr(stream, "cuda_stream", stream)
-    if isinstance(handle, bool) or not hasattr(handle, "__int__") or isinstance(handle, float | str):
-        raise UsageError(f"a {type(stream).__name__} is no stream; give an int, a torch or a cuda.core stream")
-    return int(handle)
+        answer = protocol() if callable(protocol) else protocol
+        is_pair = isinstance(answer, tuple) and len(answer) == _PAIR
+        number = handle_number(answer[1], _STREAM_CLASSES) if is_pair else None
+    if number is None or not 0 <= number <= MAX_HANDLE:
+        what = f"a {type(stream).__name__}" if number is None else f"{number}"
+        raise UsageError(f"{what} is no stream; give an int of 64 bits, a torch or a cuda.core stream")
+    return number
 
 
-def _current_stream(torch: Any) -> int:
-    """Return the CUstream that is current in PyTorch on its current device."""
+def _current_stream() -> int:
+    """Return the CUstream that is current in PyTorch on its current device; without PyTorch the legacy default one."""
+    torch = sys.modules.get("torch")
+    if torch is None:  # something else has a raw_cuda_graph of its own
+        return 0
     # current_stream() builds an object, which takes longer than the launch (5 us of 8, H200 host, 2026-12-01). What the
     # code that Inductor generates calls instead has no public name.
     raw = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)

@@ -42,14 +42,14 @@ class RegistryStats(Record, frozen=True, kw_only=True):
     ]
     bytes_saved_measured: Annotated[
         Size | None,
-        Meta(description="Bytes: device_bytes per node instantiated, times the nodes saved; null: device_bytes is 0."),
+        Meta(description="Bytes: device_bytes per node instantiated, times the nodes saved; null: not known."),
     ]
 
 
 def summed(groups: Iterable[ExecGroup], gone: Counts, table: ExecTable, fallbacks: int) -> RegistryStats:
     """Add up what the executables of these groups did, and those that are gone.
 
-    Takes no lock: each number is right, and between two of them another thread may have gone on.
+    Each number is right; between two of them another thread may have gone on.
     """
     counts = Counts()
     counts.add(gone)
@@ -60,7 +60,7 @@ def summed(groups: Iterable[ExecGroup], gone: Counts, table: ExecTable, fallback
         for shared in tuple(group._execs):
             counts.add(shared.counts)
             saved += (shared.members - 1) * shared.first.node_count
-    measured = table.device_bytes * saved // table.nodes if table.device_bytes else None
+    measured = table.device_bytes * saved // table.nodes if table.device_bytes and table.nodes else None
     return RegistryStats(
         graphs=graphs,
         groups=occupied,

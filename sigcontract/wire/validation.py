@@ -16,7 +16,7 @@ from sigcontract.wire.tables import Folder, Tables
 if TYPE_CHECKING:
     from inspect import Parameter
 
-__all__ = ["UNFIT", "canonical_tables", "explains_unfit", "validate"]
+__all__ = ["UNFIT", "canonical_tables", "explains_unfit", "validate", "wrong_type"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,7 +67,7 @@ def canonical_tables(graph: GraphSignature) -> bytes:
         if isinstance(error, LimitError):
             raise
         if not isinstance(graph, GraphSignature):
-            raise _wrong_type("graph", "GraphSignature", graph) from error
+            raise wrong_type("graph", "GraphSignature", graph) from error
         _validate_whole(graph)  # finds the same fault, and its path in the graph instead of the tables
         raise translated(error) from error
     if not alike:
@@ -119,19 +119,22 @@ def _explain(parameter: "Parameter", value: Any, cause: Exception) -> None:
     declared = declared.removesuffix(" | None")
     for record in value if isinstance(value, list | tuple) and "[" in declared else (value,):
         if type(record).__name__ not in _NAMES.findall(declared):
-            raise _wrong_type(parameter.name, declared, record) from cause
+            raise wrong_type(parameter.name, declared, record) from cause
         try:
             validate(record)
         except SigcontractError as error:
             raise error from cause
 
 
-def _wrong_type(parameter: str, declared: str, value: object) -> UsageError:
+def wrong_type(parameter: str, declared: str, value: object) -> UsageError:
+    """Return the error of an argument that is no record of the type declared."""
     hint = ""
     if declared == "GraphSignature":
         hint = {"LabeledGraph": "; give its .graph", "SignatureDump": "; give its .graph(label)"}.get(
             type(value).__name__, ""
         )
+    if declared == "DriverProfile" and isinstance(value, str):
+        hint = "; sigcontract.driver.shipped_profile(id) gives one, sigcontract.load(file) another"
     return UsageError(f"{parameter} is to be a {declared}, not a {type(value).__name__}{hint}")
 
 

@@ -8,7 +8,7 @@ import pytest
 from sigcontract.model.graph import GraphSignature
 from sigcontract.registry.epochs import HandleEpochs, Reuse
 from sigcontract.registry.events import Event, HandleReused
-from tests.compare.build import FACTS, graph, kernel
+from tests.compare.build import CONTEXT, FACTS, graph, kernel
 from tests.registry.rig import Rig, closed
 
 
@@ -29,9 +29,11 @@ def test_a_handle_whose_name_or_lasting_facts_changed_is_another_function(change
     epochs = HandleEpochs()
     epochs.observe(_graph().nodes)
     name = change.get("name", "step")
-    assert epochs.observe(_graph(**change).nodes) == (((0x40, 1),), [Reuse(0x40, "step", name)])
-    assert epochs.observe(_graph(**change).nodes) == (((0x40, 1),), [])
-    assert epochs.observe(_graph().nodes) == (((0x40, 2),), [Reuse(0x40, name, "step")]), "back again is a third load"
+    assert epochs.observe(_graph(**change).nodes) == (((0x40, CONTEXT, 1),), [Reuse(0x40, "step", name)])
+    assert epochs.observe(_graph(**change).nodes) == (((0x40, CONTEXT, 1),), [])
+    assert epochs.observe(_graph().nodes) == (((0x40, CONTEXT, 2),), [Reuse(0x40, name, "step")]), (
+        "back again is a third load"
+    )
 
 
 @pytest.mark.parametrize("change", [{"max_dynamic_shared_mem_bytes": 65536}, {"preferred_shared_mem_carveout": 50}])
@@ -46,7 +48,18 @@ def test_a_fact_learned_later_is_no_other_function_and_is_remembered() -> None:
     epochs.observe(_graph().nodes)
     assert epochs.observe(_graph(code_sha256="a" * 64).nodes) == ((), [])
     assert epochs.observe(graph(kernel(name="step", func=0x40, function=None)).nodes) == ((), [])
+    assert epochs.observe(_graph().nodes) == ((), []), "facts that are not told again are not forgotten"
     assert epochs.observe(_graph(code_sha256="b" * 64).nodes)[1] == [Reuse(0x40, "step", "step")]
+
+
+def test_one_kernel_in_the_contexts_of_two_devices_is_no_reuse() -> None:
+    """A CUkernel is one handle for all contexts; compiled for each device, its facts differ."""
+    epochs = HandleEpochs()
+    facts = [
+        msgspec.structs.replace(FACTS, registers=registers, binary_version=v) for registers, v in ((32, 90), (40, 100))
+    ]
+    graphs = [graph(kernel(kern=7, func=0, context=0xC0 + device, function=facts[device])) for device in (0, 1)]
+    assert [epochs.observe(graphs[device].nodes) for device in (0, 1, 0, 1)] == [((), [])] * 4
 
 
 def test_a_graph_of_a_handle_that_came_back_never_joins_the_graphs_of_the_old_function() -> None:

@@ -82,15 +82,22 @@ def test_what_a_callback_raises_leaves_the_call_that_had_done_its_work() -> None
     rig = Rig()
 
     def callback(event: Event) -> None:
+        told.append(type(event).__name__)
         raise LookupError(str(event))
 
+    told: list[str] = []
     registry = rig.registry(on_event=callback)
     with pytest.raises(LookupError, match="one: instantiated, 2 nodes"):
         registry.register(rig.graph(1), "one")
+    assert told == ["ExecInstantiated", "GraphRegistered"], "the other events are told all the same"
     (entry,) = registry.entries
     assert rig.replayed(entry.replay) == {1}
     rig.fake.fail("cuGraphExecDestroy", 700)
     with pytest.raises(CloseError) as caught:
         registry.close()
-    assert isinstance(caught.value.__context__, LookupError)
+    assert [type(error).__name__ for error in caught.value.errors] == ["DriverCallError", "LookupError"]
+    assert str(caught.value).startswith(
+        "executables that could not be destroyed and may still hold memory: 1; "
+        "calls of reset() or of the callback that failed: 1; the first: cuGraphExecDestroy"
+    )
     assert registry.closed

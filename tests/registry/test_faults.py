@@ -11,7 +11,7 @@ import pytest
 
 from sigcontract.errors import CloseError, DriverCallError, DriverError, GraphReadError, SigcontractError
 from sigcontract.registry.events import DestroyFailed, Event, ExecRebuilt
-from tests.registry.rig import Refusing, Rig
+from tests.registry.rig import Refusing, Rig, closed
 
 if TYPE_CHECKING:
     from sigcontract.registry import GraphEntry, GraphExecRegistry
@@ -202,3 +202,20 @@ def test_a_failed_measurement_of_memory_fails_nothing() -> None:
     entry = registry.register(rig.graph(1))
     assert rig.replayed(entry.replay) == {1}
     registry.close()
+
+
+def test_an_executable_that_could_not_be_made_anew_admits_nobody() -> None:
+    """Nothing could be tried on it; the next replay makes it anew."""
+    rig = Rig(Refusing())
+    with closed(rig.registry(), rig) as registry:
+        first, _second = registry.register(rig.graph(1)), registry.register(rig.graph(2))
+        rig.fake.fail("cuGraphExecUpdate", 700)
+        rig.fake.fail("cuGraphInstantiateWithFlags", 2)
+        with pytest.raises(DriverCallError):
+            first.replay()
+        third = registry.register(rig.graph(3))
+        assert (third.reason.code, third.shares_with) == ("update-failed", ())
+        assert str(third.reason) == (
+            "the executable of #0 could not be made anew after an error, so no update of it could be tried"
+        )
+        assert [rig.replayed(entry.replay) for entry in registry.entries] == [{1}, {2}, {3}]

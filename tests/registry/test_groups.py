@@ -12,7 +12,7 @@ from sigcontract.model.attributes import AttributeId, ClusterDim
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.registry import SignatureRegistry, groups
-from tests.compare.build import BLACKWELL, edge, graph, kernel, value
+from tests.compare.build import BLACKWELL, H200, edge, graph, kernel, value
 
 #: What the measured driver gives for a plain launch, and the rest known too: no profile is needed to compare these.
 KNOWN = (
@@ -188,9 +188,18 @@ def test_what_is_no_signature_is_refused() -> None:
 
 def test_an_unknown_policy_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(
-        UsageError, match="there is no policy 'same'; use one of exact, share, share-functions, portable"
+        UsageError, match="no policy is called 'same'; there are exact, share, share-functions, portable"
     ):
         SignatureRegistry("same")
+
+
+def test_a_profile_or_policy_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(
+        UsageError, match=r"profile is to be a DriverProfile, not a str; .*shipped_profile\(id\) gives one"
+    ):
+        SignatureRegistry("share", "nvidia-h200-cuda-13.0")  # type: ignore[arg-type]  # the mistake that is tested
+    with pytest.raises(UsageError, match="policy is to be a str, not a DriverProfile"):
+        SignatureRegistry(H200, "share")  # type: ignore[arg-type]  # likewise
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 2)), max_size=12))

@@ -130,7 +130,7 @@ def test_close_goes_on_where_a_destruction_fails_and_tells_of_every_failure() ->
         registry.register(rig.graph(1, cluster=cluster))
     for _ in range(2):
         rig.fake.fail("cuGraphExecDestroy", 700)
-    with pytest.raises(CloseError, match="2 executables could not be destroyed and may still hold memory") as caught:
+    with pytest.raises(CloseError, match="not be destroyed and may still hold memory: 2; the first") as caught:
         registry.close()
     assert [error.result for error in caught.value.errors] == ["CUDA_ERROR_ILLEGAL_ADDRESS"] * 2  # type: ignore[attr-defined]  # of the call
     assert (rig.execs(), rig.fake.misuse, rig.fake.calls["cuGraphExecDestroy"]) == (2, [], 3)
@@ -259,7 +259,7 @@ def test_what_was_released_is_forgotten_and_its_like_starts_anew() -> None:
             entry = registry.register(rig.graph(1))
             assert (entry.group.index, entry.reason.code) == (place, "first")
             entry.release()
-        assert (registry.groups, registry._open) == ((), {})
+        assert (registry.groups, registry._placement._open) == ((), {})
 
 
 def test_a_release_by_another_thread_is_seen_before_the_graph_is_used() -> None:

@@ -76,6 +76,21 @@ def test_where_it_cannot_be_read_whether_the_device_updates_nothing_is_shared() 
         assert [(entry.reason.code, str(entry.reason)) for entry in entries] == [
             (
                 "undetermined",
-                "nodes[0]: whether the device may update this node cannot be read, so nothing is shared",
+                (
+                    "cannot be proved the same as any graph: nodes[0].attributes[device_updatable_kernel_node] "
+                    "kernel.attribute-unknown, unreadable -> unreadable"
+                ),
             )
         ] * 2
+
+
+def test_the_report_says_what_can_have_one_executable_only() -> None:
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        for _ in range(2):
+            builder = rig.builder(1)
+            builder.alloc(64)
+            registry.register(builder.graph)
+        report = registry.report()
+        assert report.singletons == (0, 1)
+        assert [[finding.rule for finding in group.alone] for group in report.groups] == [["graph.single-exec"]] * 2

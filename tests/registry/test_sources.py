@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sigcontract.errors import UsageError
+from sigcontract.errors import GraphReadError, RegistryError, UsageError
 from tests.registry.rig import Capture, Rig, closed
 
 
@@ -21,7 +22,7 @@ class ProtocolStream:
         return 0, self._handle
 
 
-class Handle:
+class CUstream:
     """A handle of cuda-bindings."""
 
     def __init__(self, handle: int) -> None:
@@ -29,6 +30,17 @@ class Handle:
 
     def __int__(self) -> int:
         return self._handle
+
+
+class CUevent:
+    """Another handle of cuda-bindings: a number as well, and no stream's."""
+
+    __module__ = "cuda.bindings.driver"
+
+    def __int__(self) -> int:
+        return 0x56
+
+    __index__ = __int__
 
 
 def _launched_on(monkeypatch: pytest.MonkeyPatch, stream: Any, *, captured: bool = False) -> int:
@@ -57,7 +69,7 @@ def _launched_on(monkeypatch: pytest.MonkeyPatch, stream: Any, *, captured: bool
         (SimpleNamespace(cuda_stream=0x52), 0x52),
         (ProtocolStream(0x53), 0x53),
         (SimpleNamespace(__cuda_stream__=(0, 0x54)), 0x54),
-        (Handle(0x55), 0x55),
+        (CUstream(0x55), 0x55),
     ],
     ids=["none", "int", "torch", "cuda.core", "cuda.core before 0.3", "cuda-bindings"],
 )
@@ -75,14 +87,85 @@ def test_no_stream_means_the_current_one_of_pytorch_for_a_capture_of_pytorch(mon
     assert _launched_on(monkeypatch, None, captured=True) == 0x73
 
 
-@pytest.mark.parametrize("stream", ["0", 1.5, True, object()])
+def test_no_stream_means_the_default_one_for_a_capture_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert _launched_on(monkeypatch, None, captured=True) == 0
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        "0",
+        1.5,
+        True,
+        object(),
+        Decimal(3),
+        SimpleNamespace(__cuda_stream__=(0, 1, 2)),
+        SimpleNamespace(__cuda_stream__=7),
+        SimpleNamespace(__cuda_stream__=(0, "7")),
+        SimpleNamespace(cuda_stream=None),
+        CUevent(),
+    ],
+)
 def test_what_is_no_stream_is_refused(stream: Any) -> None:
     rig = Rig()
     with closed(rig.registry(), rig) as registry:
         entry = registry.register(rig.graph(1))
-        with pytest.raises(UsageError, match=rf"a {type(stream).__name__} is no stream; give an int, a torch or a "):
+        with pytest.raises(UsageError, match=rf"a {type(stream).__name__} is no stream; give an int of 64 bits"):
             entry.replay(stream)
         assert rig.replayed(entry.replay) == {1}
+
+
+@pytest.mark.parametrize("stream", [-1, 2**64, 2**64 + 7])
+def test_a_number_of_more_than_64_bits_is_no_stream(stream: int) -> None:
+    """C would take the lowest 64 of them, which may be the default stream."""
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        entry = registry.register(rig.graph(1))
+        with pytest.raises(UsageError, match=f"{stream} is no stream; give an int of 64 bits"):
+            entry.replay(stream)
+
+
+def test_a_graph_is_asked_for_its_handle_once() -> None:
+    """Captured again in between, it would be read as one graph and launched as another."""
+    rig = Rig()
+
+    class Changing(Capture):
+        def raw_cuda_graph(self) -> int:
+            handle = super().raw_cuda_graph()
+            self._builder = later
+            return handle
+
+    later = rig.builder(2, nodes=3)
+    with closed(rig.registry(), rig) as registry:
+        entry = registry.register(Changing(rig.builder(1)))
+        assert len(entry.signature.nodes) == 2
+        with pytest.raises(RegistryError, match="was reset since it was registered"):
+            entry.replay(0)
+        entry.release()
+
+
+def test_a_capture_may_give_a_handle_of_cuda_bindings() -> None:
+    rig = Rig()
+
+    class CUgraph:
+        def __init__(self, handle: int) -> None:
+            self._handle = handle
+
+        def __int__(self) -> int:
+            return self._handle
+
+    graph = rig.graph(1)
+    with closed(rig.registry(), rig) as registry:
+        entry = registry.register(SimpleNamespace(raw_cuda_graph=lambda: CUgraph(graph)))
+        assert rig.replayed(lambda: entry.replay(0)) == {1}
+
+
+@pytest.mark.parametrize("answer", [None, "graph", 0])
+def test_a_capture_that_gives_no_graph_is_refused(answer: object) -> None:
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry, pytest.raises(GraphReadError, match=r"no graph|which is no graph"):
+        registry.register(SimpleNamespace(raw_cuda_graph=lambda: answer))
 
 
 def test_a_capture_that_was_captured_again_is_not_the_graph_that_was_registered() -> None:

@@ -1,5 +1,8 @@
 """Many threads and streams on one registry."""
 
+import os
+import signal
+import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -123,3 +126,42 @@ def test_a_graph_alone_on_two_streams_is_as_with_plain_replay_and_not_warned_of(
         entry.replay(0x10)
         entry.replay(0x20)
     assert not any(isinstance(event, StreamsSerialised) for event in events)
+
+
+def test_a_registry_that_was_closed_meanwhile_is_not_sealed_but_closed() -> None:
+    rig = Rig()
+    registry = rig.registry()
+    registry.register(rig.graph(1))
+    destroying, sealed = threading.Event(), threading.Event()
+    destroy = rig.driver.graph_exec_destroy
+
+    def slow(graph_exec: int) -> None:
+        destroying.set()
+        sealed.wait(0.1)
+        destroy(graph_exec)
+
+    rig.driver.graph_exec_destroy = slow  # type: ignore[method-assign]  # gives the other thread its chance
+    closing = threading.Thread(target=registry.close)
+    closing.start()
+    destroying.wait(10)
+    registry.seal()
+    sealed.set()
+    closing.join(10)
+    assert registry.closed
+
+
+def test_a_forked_child_closes_without_the_locks_of_the_parent() -> None:
+    """They may have been held by a thread that the child does not have; the executables are the parent's."""
+    rig = Rig()
+    registry = rig.registry()
+    registry.register(rig.graph(1))
+    with registry._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            registry.close()
+            os._exit(7 if registry.closed else 1)
+        _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    registry.close()
+    assert rig.execs() == 0
