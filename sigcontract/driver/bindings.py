@@ -307,7 +307,14 @@ class CudaDriver(BuildCalls):
 
     def graph_instantiate(self, graph: int, flags: int = 0) -> int:
         """cuGraphInstantiateWithFlags: a CUgraphExec that the caller must destroy."""
-        return self._made("cuGraphInstantiateWithFlags", graph, flags)
+        made = c_void_p()
+        try:
+            self._call("cuGraphInstantiateWithFlags", byref(made), graph, flags)
+        except KeyboardInterrupt:  # raised when the call returns, which takes milliseconds: nobody else has the handle
+            if made.value:
+                self.graph_exec_destroy(made.value)
+            raise
+        return made.value or 0
 
     def graph_exec_update(self, graph_exec: int, graph: int) -> UpdateOutcome:
         """cuGraphExecUpdate. A refusal is an outcome (result not 0), not an error; other failures raise."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from sigcontract.model.record import Handle, Record, Size, Text, UInt32
+from sigcontract.registry.user_code import raised_by
 
 __all__ = [
     "DestroyFailed",
@@ -165,11 +166,6 @@ def emit(events: Iterable[Event], callback: Callable[[Event], None] | None) -> N
         logger.log(event.level, "%s", event)
     if callback is None:
         return
-    failure: Exception | None = None
-    for event in told:
-        try:
-            callback(event)
-        except Exception as error:  # noqa: BLE001  whatever it is: the other events are not to be lost by it
-            failure = failure or error
-    if failure is not None:
-        raise failure
+    failures = [error for event in told if (error := raised_by(callback, event))]
+    if failures:
+        raise failures[0]

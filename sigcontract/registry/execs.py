@@ -30,6 +30,7 @@ from sigcontract.registry.reentry import Reentry
 from sigcontract.registry.shared import RETIRED, SharedExec
 from sigcontract.registry.sources import SourceGraph
 from sigcontract.registry.stats import RegistryStats
+from sigcontract.registry.user_code import raised_by
 from sigcontract.wire.validation import wrong_type
 
 __all__ = ["GraphExecRegistry"]
@@ -238,23 +239,22 @@ class GraphExecRegistry:
         events: list[Event] = []
         errors: list[Exception] = []
         dropped: list[object] = []
+        told: Exception | None = None
         try:
-            with self._working(events):
+            with self._reentry.entered(), self._lock:
                 if self._state != "closed" or self._placement.groups or self._placement.table:
                     self._state = "closed"
                     self._placement.clear(events, errors, dropped, reset=reset)
-            # What a capture raises must not keep the others from being reset.
-            while self._placement.to_reset:
-                try:
-                    reset_owner = getattr(self._placement.to_reset.pop(0), "reset", None)
-                    if reset_owner is not None:
-                        reset_owner()
-                except Exception as error:  # noqa: BLE001  told with the rest
-                    errors.append(error)
-        except Exception as error:
+        finally:
+            told = raised_by(self._settle, events)
+        while self._placement.to_reset:
+            error = raised_by(_reset, self._placement.to_reset.pop(0))
+            if error is not None:
+                errors.append(error)
+        if told is not None:
             if not errors:
-                raise
-            errors.append(error)
+                raise told
+            errors.append(told)
         if errors:
             raise CloseError(tuple(errors)) from errors[0]
 
@@ -328,3 +328,9 @@ class GraphExecRegistry:
             raise RegistryError("the registry is sealed; register graphs before seal()", code="sealed")
         if self._state == "closed":
             raise RegistryError("the registry is closed; make a new one", code="closed")
+
+
+def _reset(owner: Any) -> None:
+    reset = getattr(owner, "reset", None)
+    if reset is not None:
+        reset()

@@ -8,6 +8,7 @@ from threading import get_ident
 from typing import Final
 
 from sigcontract.errors import RegistryError
+from sigcontract.registry.user_code import raised_by
 
 __all__ = ["Reentry"]
 
@@ -66,10 +67,9 @@ class Reentry:
                     action = self.deferred.popleft()
                 except IndexError:  # another thread took the last one
                     return
-                try:
-                    action()
-                except Exception:
-                    logger.exception("a release, reset or close that a finaliser asked for failed")
+                error = raised_by(action)
+                if error is not None:
+                    logger.error("a release, reset or close that a finaliser asked for failed", exc_info=error)
         finally:
             self._draining.discard(thread)
 

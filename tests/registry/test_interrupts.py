@@ -117,3 +117,20 @@ def test_wherever_a_call_is_interrupted_the_thread_can_call_again(call: str) -> 
             assert rig.replayed(first.replay) == {1}
             assert rig.replayed(second.replay) == {2}
     assert place > {"replay": 3, "register": 30}[call]
+
+
+def test_an_interrupt_while_the_driver_instantiates_leaves_no_executable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python raises it when the C call returns, with the handle in nobody's hands."""
+    rig = Rig()
+    call = rig.driver._call
+
+    def late(name: str, *arguments: object) -> None:
+        call(name, *arguments)
+        if name == "cuGraphInstantiateWithFlags":
+            raise KeyboardInterrupt
+
+    with closed(rig.registry(), rig) as registry:
+        monkeypatch.setattr(rig.driver, "_call", late)
+        with pytest.raises(KeyboardInterrupt):
+            registry.register(rig.graph(1))
+        assert rig.execs() == 0
