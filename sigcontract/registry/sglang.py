@@ -1,26 +1,28 @@
-"""The registry under the names of the one in SGLang's CUDA graph backends, so that one assignment puts it in its place.
-
-SGLang's mixin looks its class up in its own module; before the first capture::
-
-    from sglang.srt.model_executor.runner_backend import cuda_graph_dedup_mixin
-    from sigcontract.registry.sglang import DedupedCudaGraphRegistry
-
-    cuda_graph_dedup_mixin.DedupedCudaGraphRegistry = DedupedCudaGraphRegistry
+"""The registry under the names of the one in SGLang's CUDA graph backends, and what puts it in its place.
 
 What differs: no assertion ever ends the server, a graph that cannot share gets an executable of its own, and
-`close` destroys everything before it reports what failed. The mixin itself and SGLang are not needed to import this.
+`close` destroys everything before it reports what failed. SGLang is not needed to import this.
 """
 
+import importlib
+import inspect
+import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from sigcontract.driver.api import DriverApi, LaunchObservations
+from sigcontract.errors import UsageError
 from sigcontract.model.profile import DriverProfile
 from sigcontract.registry.entries import GraphEntry
 from sigcontract.registry.events import Event
 from sigcontract.registry.execs import GraphExecRegistry
 
-__all__ = ["DedupedCudaGraphRegistry"]
+__all__ = ["DedupedCudaGraphRegistry", "install"]
+
+logger = logging.getLogger("sigcontract")
+
+_MIXIN: Final = "sglang.srt.model_executor.runner_backend.cuda_graph_dedup_mixin"
 
 
 class DedupedCudaGraphRegistry:
@@ -82,3 +84,34 @@ class DedupedCudaGraphRegistry:
             Executables could not be destroyed; everything else was done.
         """
         self.registry.close(reset=True)
+
+
+def install(**options: Any) -> None:
+    """Make SGLang share executables by this class, in this process, from the next capture on.
+
+    SGLang's mixin looks its class up in its own module, and captures in processes that SGLang starts. So this is for
+    an entry point of the group ``sglang.srt.plugins``, which SGLang calls in each of them.
+
+    Parameters
+    ----------
+    options
+        What every `DedupedCudaGraphRegistry` is made with. They are checked here: SGLang passes over a class that it
+        cannot construct without a word.
+
+    Raises
+    ------
+    UsageError
+        The class does not take these options, or this SGLang has no class to be replaced.
+    """
+    try:
+        inspect.signature(DedupedCudaGraphRegistry).bind(**options)
+    except TypeError as error:
+        raise UsageError(f"DedupedCudaGraphRegistry cannot be made with these options: {error}") from error
+    try:
+        mixin = importlib.import_module(_MIXIN)
+    except ImportError as error:
+        raise UsageError(f"SGLang's {_MIXIN} cannot be imported ({error}); there is nothing to replace") from error
+    if not hasattr(mixin, "DedupedCudaGraphRegistry"):
+        raise UsageError(f"this SGLang's {_MIXIN} has no DedupedCudaGraphRegistry; there is nothing to replace")
+    mixin.DedupedCudaGraphRegistry = partial(DedupedCudaGraphRegistry, **options)  # type: ignore[attr-defined]  # theirs
+    logger.info("SGLang shares executables of CUDA graphs by sigcontract in this process")

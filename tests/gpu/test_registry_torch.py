@@ -56,3 +56,31 @@ def test_a_replay_without_a_stream_is_on_the_current_one() -> None:
         assert number.item() == 0  # asked on the default stream, which does not wait
         side.synchronize()
         assert number.item() == 1
+
+
+def test_an_executable_is_switched_in_the_middle_of_a_launch() -> None:
+    """An update is of later launches only: each runs what it was launched as, long after the update."""
+    counts = [torch.zeros(1, device="cuda") for _ in range(2)]
+
+    def captured(count: Any) -> Any:
+        graph = torch.cuda.CUDAGraph(keep_graph=True)
+        with torch.cuda.graph(graph):
+            torch.cuda._sleep(200_000_000)  # cycles: a tenth of a second
+            count += 1
+            count *= 3
+        return graph
+
+    graphs = [captured(count) for count in counts]
+    side = torch.cuda.Stream()
+    with GraphExecRegistry() as registry:
+        entries = [registry.register(graph) for graph in graphs]
+        assert registry.stats().execs == 1
+        torch.cuda.synchronize()
+        for turn in range(8):
+            entries[turn % 2].replay(side)
+        switched_while_running = not side.query() and [count.item() for count in counts] != [120.0, 120.0]
+        side.synchronize()
+        stats = registry.stats()
+    assert switched_while_running
+    assert (stats.launches, stats.repoints, stats.fallbacks) == (8, 8, 0)
+    assert [count.item() for count in counts] == [120.0, 120.0]  # 0, 3, 12, 39, 120

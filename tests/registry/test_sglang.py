@@ -1,9 +1,13 @@
 """The registry under SGLang's names, used as its backends use theirs."""
 
+import logging
+import sys
+from types import ModuleType
+
 import pytest
 
-from sigcontract.errors import CloseError, RegistryError
-from sigcontract.registry.sglang import DedupedCudaGraphRegistry
+from sigcontract.errors import CloseError, RegistryError, UsageError
+from sigcontract.registry.sglang import DedupedCudaGraphRegistry, install
 from tests.registry.rig import PROFILE, Capture, Rig
 
 
@@ -41,3 +45,45 @@ def test_captures_are_reset_also_where_an_executable_could_not_be_destroyed() ->
     with pytest.raises(CloseError):
         registry.close()
     assert [capture.resets for capture in captures] == [1, 1]
+
+
+@pytest.fixture
+def mixin(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """SGLang's module, with a class that looks up the registry in it as SGLang's mixin does."""
+    name = "sglang.srt.model_executor.runner_backend.cuda_graph_dedup_mixin"
+    module = ModuleType(name)
+    code = "class DedupedCudaGraphRegistry: pass\ndef build(): return DedupedCudaGraphRegistry()"
+    exec(code, module.__dict__)  # noqa: S102  the lookup in its own module is what is tested
+    parts = name.split(".")
+    for length in range(1, len(parts)):
+        monkeypatch.setitem(sys.modules, ".".join(parts[:length]), ModuleType(".".join(parts[:length])))
+    monkeypatch.setitem(sys.modules, name, module)
+    return module
+
+
+def test_it_is_put_in_the_place_of_the_class_that_sglang_looks_up(
+    mixin: ModuleType, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig()
+    with caplog.at_level(logging.INFO, "sigcontract"):
+        install(driver=rig.driver, profile=PROFILE, policy="share-functions")
+    registry = mixin.build()
+    assert isinstance(registry, DedupedCudaGraphRegistry)
+    assert registry.registry.policy == "share-functions"
+    assert "SGLang shares executables of CUDA graphs by sigcontract in this process" in caplog.text
+    registry.close()
+
+
+@pytest.mark.parametrize("wrong", ["option", "no mixin", "no class"])
+def test_what_sglang_would_pass_over_in_silence_is_told(mixin: ModuleType, wrong: str) -> None:
+    if wrong == "no mixin":
+        sys.modules[mixin.__name__] = None  # type: ignore[assignment]  # as Python marks what cannot be imported
+    elif wrong == "no class":
+        del mixin.DedupedCudaGraphRegistry
+    message = {
+        "option": r"cannot be made with these options: got an unexpected keyword argument 'polcy'",
+        "no mixin": r"cuda_graph_dedup_mixin cannot be imported \(.*\); there is nothing to replace",
+        "no class": r"has no DedupedCudaGraphRegistry; there is nothing to replace",
+    }[wrong]
+    with pytest.raises(UsageError, match=message):
+        install(**({"polcy": "share"} if wrong == "option" else {}))
