@@ -1,17 +1,21 @@
 """What the registries cost, as ratios measured in one run.
 
 On any machine: ``python -m benchmarks.bench_registry cpu``. With a GPU and cuda-bindings:
-``python -m benchmarks.bench_registry gpu --output benchmarks/results/DATE-registry-h200.json``.
+``python -m benchmarks.bench_registry gpu --output benchmarks/results/registry-h200-DATE.json``. A run on another host
+is added to a file of the same day, device and driver.
 """
 
 import argparse
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_void_p
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter_ns, process_time_ns
 from typing import Any
 
@@ -30,26 +34,32 @@ def measure_signatures() -> dict[str, float]:
     """Register 10,000 signatures of 400 nodes, no two equal; compare the first thousand with the last.
 
     Each is 16 layers of 25 records, as readers and decoders share the records of equal nodes, but for one node of
-    its own.
+    its own. Then register their equals, which join the groups of the first.
     """
     layer = [kernel(name=f"kernel_{number}", func=0xF0 + number) for number in range(25)]
     nodes = tuple(layer * (NODES // len(layer)))
     dependencies = graph(*nodes).dependencies
     registry = SignatureRegistry(profile=H200)
-    windows = []
-    for start in range(0, SIGNATURES, WINDOW):
-        batch = [
+
+    def batch_from(start: int) -> list[GraphSignature]:
+        return [
             GraphSignature(nodes=(kernel(grid=number + 1), *nodes[1:]), dependencies=dependencies)
             for number in range(start, start + WINDOW)
         ]
+
+    windows = []
+    for start in (*range(0, SIGNATURES, WINDOW), 0):
+        batch = batch_from(start)
         begin = process_time_ns()  # of this process alone, on a machine that others use too
         for one in batch:
             registry.register(one)
         windows.append((process_time_ns() - begin) / WINDOW / 1000)
     assert registry.stats().groups == SIGNATURES
+    joining = windows.pop()
     return {
         "first_thousand_us_per_registration": windows[0],
         "last_thousand_us_per_registration": windows[-1],
+        "joining_us_per_registration": joining,
         "last_over_first": windows[-1] / windows[0],
         "median_over_first": median(windows) / windows[0],
     }
@@ -219,19 +229,73 @@ def _interleaved(settle: Callable[[], object], *calls_of: Callable[[], object], 
     return [median(times) for times in samples]
 
 
+def measure_model() -> dict[str, Any]:
+    """Run the example of PyTorch under each policy, in processes of their own: what one frees another could take."""
+    found: dict[str, Any] = {}
+    with TemporaryDirectory() as folder:
+        for policy in ("exact", "share", "share-functions"):
+            file = Path(folder) / policy
+            command = [sys.executable, "-m", "examples.torch_registry", "--policy", policy, "--output", str(file)]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  a module of this tree
+            counts = json.loads(file.read_text())
+            assert counts["outputs_that_differ_from_plain_replay"] == 0
+            found |= counts
+    return found
+
+
+def _host() -> str:
+    """Return the processor's name and how many there are: what a call from Python costs is the host's."""
+    models = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if "model name" in line
+    ]
+    return f"{models[0]}, {len(models)} processors" if models else "unknown"
+
+
+def _device_report() -> dict[str, Any]:
+    from sigcontract.driver.bindings import default_driver  # noqa: PLC0415  needs a driver
+    from sigcontract.driver.environment import environment  # noqa: PLC0415  needs a driver
+
+    results = {name: round(value, 3) for name, value in measure_device().items()}
+    run: dict[str, Any] = {"host": _host(), "results": results}
+    if find_spec("torch"):
+        run["model"] = measure_model()
+    found = environment(default_driver())
+    return {
+        "benchmark": "registry, gpu",
+        "date": datetime.now(UTC).date().isoformat(),
+        "device": found.devices[0].name,
+        "display_driver": found.display_driver_version,
+        "nodes": NODES,
+        "runs": [run],
+    }
+
+
+def _joined(earlier: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    """Return the earlier report with the runs of this one."""
+    for name in report.keys() - {"runs"}:
+        assert earlier[name] == report[name], f"{name}: the file has {earlier[name]}, this run {report[name]}"
+    return {**report, "runs": [*earlier["runs"], *report["runs"]]}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print, and write where a file is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=("cpu", "gpu"))
     parser.add_argument("--output", type=Path, help="the JSON file to write")
     options = parser.parse_args(arguments)
-    measured = measure_signatures() if options.part == "cpu" else measure_device()
-    report = {
-        "benchmark": f"registry, {options.part}",
-        "date": datetime.now(UTC).date().isoformat(),
-        "nodes": NODES,
-        "results": {name: round(value, 3) for name, value in measured.items()},
-    }
+    if options.part == "gpu":
+        report = _device_report()
+    else:
+        report = {
+            "benchmark": "registry, cpu",
+            "date": datetime.now(UTC).date().isoformat(),
+            "nodes": NODES,
+            "results": {name: round(value, 3) for name, value in measure_signatures().items()},
+        }
+    if options.part == "gpu" and options.output is not None and options.output.exists():
+        report = _joined(json.loads(options.output.read_text()), report)
     text = json.dumps(report, indent=1)
     print(text)
     if options.output is not None:

@@ -6,8 +6,10 @@ Needs PyTorch 2.8 or later (``keep_graph=True``) and a GPU. Example::
 """
 
 import argparse
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sigcontract.registry import GraphEntry, GraphExecRegistry
@@ -114,7 +116,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run both ways on the same graphs and compare. Returns 1 where an output differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--policy", choices=("exact", "share", "share-functions"), default="share")
-    policy = parser.parse_args(arguments).policy
+    parser.add_argument("--output", type=Path, help="write the counts to this file, as JSON")
+    options = parser.parse_args(arguments)
+    policy = options.policy
     import torch  # noqa: PLC0415  as above
     from torch import nn  # noqa: PLC0415
 
@@ -129,12 +133,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             shared = replay_shared(registry, steps, free_before)
             for entry in registry.entries:
                 print(f"{entry.label}: group {entry.group.index}, {entry.reason}")
-            print(registry.stats())
+            stats = registry.stats()
+            print(stats)
         plain = replay_plain(steps, free_before)  # memory that the registry gave back counts again
     print(f"{policy}: {shared.execs} executables, {shared.device_bytes / 2**20:.1f} MiB of device memory")
     print(f"plain: {plain.execs} executables, {plain.device_bytes / 2**20:.1f} MiB of device memory")
     wrong = unequal(plain.outputs, shared.outputs, torch.equal)
     print(f"outputs that differ from plain replay: {', '.join(wrong) or 'none'}")
+    if options.output is not None:
+        counts = {
+            "plain": {"executables": plain.execs, "device_bytes": plain.device_bytes},
+            policy: {"executables": shared.execs, "device_bytes": shared.device_bytes, "repoints": stats.repoints},
+            "replays_in_turn": REPLAYS,
+            "batches": BATCHES,
+            "outputs_that_differ_from_plain_replay": len(wrong),
+        }
+        options.output.write_text(json.dumps(counts) + "\n")
     return 1 if wrong else 0
 
 

@@ -1,22 +1,7 @@
 """The command ``sigcontract``.
 
 Results go to standard output, everything else to standard error. An error is one line,
-``sigcontract: error[code]: message``, and the message says what to do.
-
-Exit status
------------
-0
-    done; nothing at or above ``--fail-on``
-1
-    the gate failed: differences at or above ``--fail-on``, or a schema out of step
-2
-    wrong usage, a faulty input, or a tool that failed
-3
-    cannot tell: incomplete or not comparable
-130, 141
-    interrupted from the keyboard; the reader of standard output went away
-
-``record`` exits as the program that it ran.
+``sigcontract: error[code]: message``, and the message says what to do. The help tells what the exit status says.
 """
 
 import argparse

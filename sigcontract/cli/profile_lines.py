@@ -28,7 +28,7 @@ def profile_lines(profile: DriverProfile) -> Iterator[str]:
     yield f"an exec's cluster dimension is fixed at: {profile.cluster_fixed_at.replace('_', ' ')}"
     yield f"function of a cooperative node, updated alone: {profile.cooperative_function_update}"
     yield f"update rule: {profile.update_rule}"
-    from sigcontract.driver.observe import observable_attributes  # noqa: PLC0415  what shows a dump needs no driver room
+    from sigcontract.driver.observe import observable_attributes  # noqa: PLC0415  slow to import; a dump needs none of it
 
     observable = ", ".join(map(_name, observable_attributes(profile)))
     yield f"seen only at the launch (sigcontract record, sigcontract.driver.observe): {observable or 'none'}"

@@ -13,9 +13,7 @@ from sigcontract.model.record import Record
 __all__ = [
     "ABSENT",
     "AttributeSet",
-    "Attributes",
     "Difference",
-    "Effect",
     "Effects",
     "attribute_path",
     "by_rule",
@@ -376,6 +374,5 @@ def _difference(
         applied = effect.kind == "applied"
         verdict, evidence = (Verdict.UPDATABLE, effect.evidence) if applied else (rule.verdict, rule.evidence)
     kept = fixed if verdict is Verdict.STALE or not changed else held
-    return Difference(
-        rule.id, attribute_path(attribute_id), verdict, evidence, value_text(kept), value_text(candidate)
-    )  # fmt: skip
+    path = attribute_path(attribute_id)
+    return Difference(rule.id, path, verdict, evidence, value_text(kept), value_text(candidate))

@@ -23,7 +23,7 @@ def named_profile(*dumps: SignatureDump) -> DriverProfile | None:
     if name is None or not _FILE_NAME.fullmatch(name):
         return None
     try:
-        # The file that `sigcontract.driver.profile` ships; that room's own imports cost as much as a large diff.
+        # Not through `sigcontract.driver.profile`, which ships the file: importing it takes as long as a large diff.
         data = get_data("sigcontract", f"driver/profiles/{name}.json")
     except FileNotFoundError:
         return None

@@ -53,10 +53,8 @@ class NodeRefusal(NamedTuple):
 
     def at(self, index: int, node: NodeSignature) -> "Refusal":
         """Return the refusal of the candidate's node of that index."""
-        path = f"nodes[{index}]"
-        return Refusal(
-            self.rule, self.result, path, None, path + self.field, self.old, self.new, subject_of(node)
-        )  # fmt: skip
+        at = f"nodes[{index}]"
+        return Refusal(self.rule, self.result, at, None, at + self.field, self.old, self.new, subject_of(node))
 
 
 class Doubt(NamedTuple):

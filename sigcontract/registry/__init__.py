@@ -2,7 +2,7 @@
 
 from sigcontract.registry.entries import ExecGroup, GraphEntry
 from sigcontract.registry.execs import GraphExecRegistry
-from sigcontract.registry.groups import Group, GroupReport, GroupStats, SignatureRegistry
+from sigcontract.registry.groups import Group, GroupReport, GroupStats, GroupSummary, NearestMiss, SignatureRegistry
 from sigcontract.registry.reasons import Reason
 from sigcontract.registry.stats import RegistryStats
 
@@ -13,6 +13,8 @@ __all__ = [
     "Group",
     "GroupReport",
     "GroupStats",
+    "GroupSummary",
+    "NearestMiss",
     "Reason",
     "RegistryStats",
     "SignatureRegistry",

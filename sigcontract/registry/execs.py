@@ -28,7 +28,7 @@ from sigcontract.registry.groups import GroupReport, SignatureRegistry
 from sigcontract.registry.placement import Placement
 from sigcontract.registry.reentry import Reentry
 from sigcontract.registry.shared import RETIRED, SharedExec
-from sigcontract.registry.sources import SourceGraph
+from sigcontract.registry.sources import SourceGraph, was_released
 from sigcontract.registry.stats import RegistryStats
 from sigcontract.registry.user_code import raised_by
 from sigcontract.wire.validation import wrong_type
@@ -303,7 +303,7 @@ class GraphExecRegistry:
         """Say why an entry without an executable cannot be replayed."""
         if self._state == "closed":
             raise RegistryError(f"{entry.label}: the registry is closed; register with a new one", code="closed")
-        raise RegistryError(f"{entry.label}: the entry was released; register the graph again", code="released")
+        raise was_released(entry.label)
 
     def _give_own_exec(
         self, entry: GraphEntry, shared: SharedExec, refusal: UpdateOutcome, events: list[Event]

@@ -11,7 +11,7 @@ from sigcontract.registry.distinct import distinct_nodes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MAX_HANDLE", "SourceGraph", "stream_handle"]
+__all__ = ["MAX_HANDLE", "SourceGraph", "stream_handle", "was_released"]
 
 #: Largest number of 64 bits.
 MAX_HANDLE: Final = 2**64 - 1
@@ -51,7 +51,7 @@ class SourceGraph:
     def check_kept(self) -> None:
         """Refuse a graph that was let go: RegistryError (``released``)."""
         if self.owner is None:
-            raise RegistryError(f"{self.label}: the entry was released; register the graph again", code="released")
+            raise was_released(self.label)
 
     def check_owner(self) -> None:
         """Refuse a capture of PyTorch that was reset: its CUgraph may be gone. Calls the owner: with no lock held.
@@ -88,6 +88,11 @@ class SourceGraph:
     def _was_reset(self) -> RegistryError:
         msg = f"{self.label}: the captured graph was reset since it was registered; release() the entry, register anew"
         return RegistryError(msg, code="reset_graph")
+
+
+def was_released(label: str) -> RegistryError:
+    """Return the error of an entry that was let go."""
+    return RegistryError(f"{label}: the entry was released; register the graph again", code="released")
 
 
 def stream_handle(stream: Any, source: SourceGraph) -> int:

@@ -57,7 +57,10 @@ def is_json(data: object) -> bool:
         return True
     if 0x80 <= data[0] <= 0x8F or data[0] in (0xDE, 0xDF):  # noqa: PLR2004  MessagePack's maps
         return False
-    raise DecodeError("neither a JSON object nor a MessagePack map: no document of sigcontract", code="magic")
+    raise DecodeError(
+        "neither a JSON object nor a MessagePack map, so no document of sigcontract; give a dump, a profile or a diff",
+        code="magic",
+    )
 
 
 def strictly_decoded(form: Form, data: bytes, *, text: bool) -> Any:

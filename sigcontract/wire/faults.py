@@ -26,7 +26,7 @@ def translated(error: Exception) -> RecordError:
         return below(path, error.__cause__)
     damaged = isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError)
     if damaged or isinstance(error, UnicodeDecodeError):
-        return DecodeError(f"{reason}; the file is damaged or incomplete", code="malformed")
+        return DecodeError(f"{reason}; the file is damaged or incomplete: write or copy it again", code="malformed")
     return DecodeError(reason, path=path)
 
 
