@@ -103,15 +103,36 @@ def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
         for at, a, b, names in shapes:
             for name, before, after in _changed(a, b, names):
                 return NodeRefusal("memcpy.shape", _PARAMETERS, f"{at}.{name}", before, after)
-    owners = (_owner(a.pointer, b.pointer, at, _COPY_OWNER) for at, a, b in sides if _is_owned(a, b))
-    return next((refusal for refusal in owners if refusal is not None), ())
+    doubts: list[Doubt] = []
+    for at, a, b in sides:
+        answer = _operand_answer(a, b, at) if a.memory_type in OWNED else ()
+        if isinstance(answer, NodeRefusal):
+            return answer
+        doubts.extend(answer)
+    return tuple(doubts)
 
 
-def _is_owned(old: MemcpyOperand, new: MemcpyOperand) -> bool:
-    """Whether the driver asks whose an operand is: of a unified one it does not where either is not its own."""
-    if old.memory_type != _UNIFIED:
-        return old.memory_type in OWNED
-    return _is_drivers(old.pointer) and _is_drivers(new.pointer)
+def _operand_answer(old: MemcpyOperand, new: MemcpyOperand, at: str) -> _Answer:
+    """Return what the driver says to another owner: of a unified operand, what is not its own goes for any context."""
+    if old.memory_type != _UNIFIED or (_is_drivers(old.pointer) and _is_drivers(new.pointer)):
+        return _owner(old.pointer, new.pointer, at, _COPY_OWNER) or ()
+    if not _is_drivers(old.pointer) and not _is_drivers(new.pointer):
+        return ()
+    context = _context(old.pointer if _is_drivers(old.pointer) else new.pointer)
+    if context is None:
+        return (Doubt("memory.unknown", f"{at}.address", f"{old.address:#x}", f"{new.address:#x}"),)
+    if context == 0:
+        kinds = (_memory_type(old.pointer), _memory_type(new.pointer))
+        return NodeRefusal("memory.owner", _PARAMETERS, f"{at}.pointer.memory_type", *kinds)
+    return ()
+
+
+def _context(pointer: PointerFacts | None) -> int | None:
+    return None if pointer is None else pointer.context
+
+
+def _memory_type(pointer: PointerFacts | None) -> int | None:
+    return None if pointer is None else pointer.memory_type
 
 
 def _is_drivers(pointer: PointerFacts | None) -> bool:

@@ -409,7 +409,8 @@ _MEMORY: Final = (
         "PointerFacts.device_ordinal, PointerFacts.context", _REJECTED, "measured",
         "The device and the context of an operand of a copy cannot change. cudaMalloc'd and managed memory have a "
         "context, memory of pools and mapped memory have none, so a copy cannot go from the ones to the others: "
-        "PARAMETERS_CHANGED. Of a fill only the device counts.",
+        "PARAMETERS_CHANGED. An operand named as unified may be pageable too, which goes with those that have a "
+        "context. Of a fill only the device counts.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
@@ -421,7 +422,8 @@ _MEMORY: Final = (
     Rule(
         "memory.unknown", "MemcpyOperand.pointer", _UNDETERMINED, "measured",
         "An operand is named as unified, and its memory is not the driver's, as pageable host memory: the driver takes "
-        "the update without asking whose it is, and the launch may fault (seen from device to pageable memory).",
+        "the update from and to memory that has a context, and the launch may fault (seen from device to pageable "
+        "memory).",
         _MEASURED,
     ),
     Rule(

@@ -176,6 +176,18 @@ DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateRe
         memcpy(operand(4)), memcpy(operand(4, 0x8000, facts=NO_ALLOCATION)), "memory.unknown", Verdict.UNDETERMINED,
         UpdateResult.SUCCESS,
     ),
+    "unified operand that the driver does not know, and memory of a pool, which has no context": (
+        memcpy(operand(4, facts=pointer(context=0))), memcpy(operand(4, 0x8000, facts=NO_ALLOCATION)), "memory.owner",
+        Verdict.REJECTED, UpdateResult.ERROR_PARAMETERS_CHANGED,
+    ),
+    "unified operand that the driver does not know, and one of which nothing was recorded": (
+        memcpy(operand(4, facts=NO_ALLOCATION)), memcpy(msgspec.structs.replace(operand(4, 0x8000), pointer=None)),
+        "memory.unknown", Verdict.UNDETERMINED, None,
+    ),
+    "two unified operands that the driver does not know": (
+        memcpy(operand(4, facts=NO_ALLOCATION)), memcpy(operand(4, 0x8000, facts=NO_ALLOCATION)), "memory.unknown",
+        Verdict.UNDETERMINED, UpdateResult.SUCCESS,
+    ),
     "address of an unknown owner": (
         msgspec.structs.replace(memset(), pointer=None),
         msgspec.structs.replace(memset(destination=0x9000), pointer=None), "memory.owner-unknown",

@@ -56,9 +56,8 @@ def build(rig: Rig, spec: GraphSpec) -> BuiltGraph:
         else:
             _add_all(rig, spec, built)
     except BaseException:
-        driver.cuGraphDestroy(
-            built.handle
-        )  # the first error is the one to tell; a failed capture takes its graph along
+        if not spec.captured:  # a failed capture takes its graph along: destroying that crashed now and then
+            driver.cuGraphDestroy(built.handle)  # the first error is the one to tell
         raise
     return built
 
