@@ -19,6 +19,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let what uses CUPTI come last."""
+    items.sort(key=lambda item: item.get_closest_marker("observes") is not None)
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name a test after the parameter, not after its bytes: these are no text, and may differ from run to run."""
     return argname if isinstance(val, bytes) else None

@@ -166,7 +166,7 @@ _KERNEL: Final = (
         "kernel.cooperative-function", "KernelNodeSignature.kern, KernelNodeSignature.func", _UNDETERMINED, "assumed",
         "The function of a cooperative node changed. Measured: where nothing else in the node changes after a launch, "
         "and no other kernel runs in between, the driver reports SUCCESS and goes on running the old function. Neither "
-        "can be told from the records. Instantiate anew.",
+        "can be told from the records, and a process in which CUPTI was in use never shows it. Instantiate anew.",
         _MEASURED,
         "the profile's cooperative_function_update: stale, applied; without it: undetermined",
     ),

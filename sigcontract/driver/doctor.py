@@ -14,6 +14,7 @@ from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION
 from sigcontract.driver.bindings import default_driver
 from sigcontract.driver.doctor_attributes import measure_attribute
 from sigcontract.driver.environment import display_driver_version
+from sigcontract.driver.observe_cupti import loaded_cupti
 from sigcontract.driver.probe import Probe, ProbeRig
 from sigcontract.driver.profile import profile_id
 from sigcontract.model.attributes import AttributeId, ClusterDim
@@ -98,14 +99,19 @@ def _cluster_fixed_at(rig: ProbeRig) -> Fixed:
 
 
 def _cooperative_function_update(rig: ProbeRig) -> UpdateEffect:
-    """Run a cooperative kernel, update its function and nothing else, run it again."""
+    """Run a cooperative kernel, update its function and nothing else, run it again.
+
+    That the new function ran says nothing where CUPTI is loaded: once it was in use, the measured driver carries the
+    function in that process, and keeps it stale in every other (H200, driver 580.159.04).
+    """
     one, two = (rig.graph(Probe(code=code, attributes={AttributeId.COOPERATIVE: 1})) for code in (1, 2))
     launched = rig.instantiate(one)
     if rig.run(launched).code != 1:
         return "unknown"
     if rig.api.graph_exec_update(launched, two).result:
         return "rejected"
-    answers: dict[int, UpdateEffect] = {1: "stale", 2: "applied"}
+    applied: UpdateEffect = "applied" if loaded_cupti() is None else "unknown"
+    answers: dict[int, UpdateEffect] = {1: "stale", 2: applied}
     return answers.get(rig.run(launched).code, "unknown")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from sigcontract.driver.layouts import ATTRIBUTE_VALUE_BYTES
 from sigcontract.errors import ObserveError
 
-__all__ = ["Cupti", "CuptiApi", "Domain", "RawCallback", "Resource"]
+__all__ = ["Cupti", "CuptiApi", "Domain", "RawCallback", "Resource", "loaded_cupti"]
 
 #: Called with userdata (unused), domain, callback id and the address of the callback's data. Must not raise.
 RawCallback = Callable[[int | None, int, int, int], None]
@@ -200,7 +200,7 @@ def _refused(result: int, name: str) -> ObserveError:
 
 
 def _load() -> ctypes.CDLL:
-    path = _loaded() or _installed()
+    path = loaded_cupti() or _installed()
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
@@ -214,7 +214,7 @@ def _load() -> ctypes.CDLL:
     return library
 
 
-def _loaded() -> str | None:
+def loaded_cupti() -> str | None:
     """Return the path of a CUPTI that this process has mapped, or None."""
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from sigcontract.driver.api import BuildApi, KernelLaunch
 from sigcontract.driver.attribute_values import encode_attribute
 from sigcontract.driver.bindings import default_driver
+from sigcontract.driver.observe_cupti import loaded_cupti
 from sigcontract.driver.probe import ProbeRig
 from sigcontract.driver.probe_kernels import REPORT_BYTES, Report, probe_ptx
 from sigcontract.errors import DriverCallError, UsageError
@@ -71,8 +72,9 @@ def verify_update(
     """Launch an executable of `held`, update it to `candidate`, launch it again, and compare with a fresh one.
 
     Both graphs are rebuilt from stand-ins on this process's device; nothing of the originals is touched or needed.
-    Nodes of other types become kernels of one block, edges lose their data, child graphs are not entered: each is
-    named in ``left_out``, and the answer holds for the rest.
+    Nodes of other types become kernels of one block, edges lose their data, child graphs are not entered, and where
+    CUPTI is loaded a cooperative node's function shows nothing: each is named in ``left_out``, and the answer holds
+    for the rest.
 
     Parameters
     ----------
@@ -177,6 +179,11 @@ class _Stage:
             value = encode_attribute(entry.id, entry.value)
             if not any(value):
                 continue  # as a node is made
+            if entry.id == AttributeId.COOPERATIVE and loaded_cupti() is not None:
+                # See `sigcontract.driver.doctor`: there the function is carried, and kept stale everywhere else.
+                self._leave_out(
+                    path, "a stale function of a cooperative node, which shows only where CUPTI is not loaded"
+                )
             if entry.id in _NOT_FOR_STAND_INS:
                 self._leave_out(path, f"attribute {entry.id}, which stand-ins go without")
             else:

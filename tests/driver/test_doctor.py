@@ -2,8 +2,10 @@
 
 import pytest
 
+from sigcontract.driver import doctor
 from sigcontract.driver.bindings import CudaDriver
 from sigcontract.driver.doctor import measure_profile
+from sigcontract.driver.observe_cupti import loaded_cupti
 from sigcontract.driver.probe import Probe, ProbeRig
 from sigcontract.driver.probe_kernels import REPORT_BYTES, parse_report, probe_ptx
 from sigcontract.driver.profile import shipped_profile
@@ -14,7 +16,8 @@ from sigcontract.wire.codec import decode, encode
 from tests.driver import fake as fake_module
 from tests.driver.conftest import Workshop
 from tests.driver.fake import FakeDriver
-from tests.driver.fake_update import Answer
+from tests.driver.fake_state import FakeExec, FakeNode
+from tests.driver.fake_update import Answer, carry
 
 
 def test_what_is_measured_can_be_saved_and_loaded(driver: CudaDriver) -> None:
@@ -38,11 +41,29 @@ def test_what_is_measured_agrees_with_the_shipped_profile(driver: CudaDriver) ->
         for field in ("readable", "settable", "becomes_edge", "has_effect", "update"):
             known = {getattr(mine, field), getattr(theirs, field)} - {"unknown"}
             assert len(known) <= 1, f"{AttributeId(mine.id).name}.{field}: {mine}"
+    # Of a driver on which CUPTI was used in this process, the doctor does not say that it carries the function.
+    cooperative = (
+        shipped.cooperative_function_update if loaded_cupti() is None else measured.cooperative_function_update
+    )
+    assert cooperative in {"unknown", shipped.cooperative_function_update}
     assert (measured.cluster_fixed_at, measured.cooperative_function_update, measured.update_rule) == (
         shipped.cluster_fixed_at,
-        shipped.cooperative_function_update,
+        cooperative,
         shipped.update_rule,
     )
+
+
+@pytest.mark.parametrize(("loaded", "effect"), [(None, "applied"), ("/lib/libcupti.so.13", "unknown")])
+def test_a_function_that_was_carried_is_believed_only_where_no_profiler_can_be_at_work(
+    monkeypatch: pytest.MonkeyPatch, loaded: str | None, effect: str
+) -> None:
+    def carries_the_function(executable: FakeExec, old: FakeNode, new: FakeNode) -> None:
+        carry(executable, old, new)
+        old.runs_function = new.function
+
+    monkeypatch.setattr(doctor, "loaded_cupti", lambda: loaded)
+    monkeypatch.setattr(fake_module, "carry", carries_the_function)
+    assert measure_profile(FakeDriver().driver()).cooperative_function_update == effect
 
 
 def test_a_kernel_reports_what_it_was_launched_with(workshop: Workshop) -> None:

@@ -3,13 +3,14 @@
 import pytest
 
 from sigcontract.compare.predict import predict_update
+from sigcontract.driver import verify as verify_module
 from sigcontract.driver.profile import shipped_profile
 from sigcontract.driver.verify import UpdateVerification, verify_update
 from sigcontract.errors import UsageError
 from sigcontract.model.findings import UpdateResult, Verdict
 from sigcontract.model.graph import Dependency, GraphSignature
 from sigcontract.model.nodes import EmptyNode
-from tests.compare.build import cluster, graph, kernel
+from tests.compare.build import cluster, cooperative, graph, kernel
 from tests.driver.fake import FakeDriver
 from tests.driver.fake_base import report
 
@@ -87,3 +88,13 @@ def test_it_agrees_with_the_prediction(fake: FakeDriver, old: int | None, new: i
     held, candidate = clustered(old), clustered(new)
     predicted = predict_update(held, candidate, shipped_profile("nvidia-h200-cuda-13.0"))
     assert (predicted.verdict is Verdict.STALE) is not verify(fake, held, candidate).carried_out
+
+
+@pytest.mark.parametrize("loaded", [None, "/lib/libcupti.so.13"])
+def test_where_a_profiler_may_be_at_work_a_cooperative_function_is_not_vouched_for(
+    fake: FakeDriver, monkeypatch: pytest.MonkeyPatch, loaded: str | None
+) -> None:
+    monkeypatch.setattr(verify_module, "loaded_cupti", lambda: loaded)
+    a, b = (graph(kernel(cooperative(), func=func)) for func in (1, 2))
+    left_out = "nodes[0]: a stale function of a cooperative node, which shows only where CUPTI is not loaded"
+    assert (left_out in verify(fake, a, b).left_out) == (loaded is not None)

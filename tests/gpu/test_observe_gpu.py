@@ -21,6 +21,8 @@ from sigcontract.model.attributes import AttributeId, ClusterDim
 from sigcontract.model.graph import ChildGraphNode
 from sigcontract.model.nodes import KernelNodeSignature
 
+pytestmark = pytest.mark.observes
+
 SOURCE = r"""
 extern "C" __global__ void put(unsigned *to, unsigned value) { if (!threadIdx.x) to[blockIdx.x] = value + ADD; }
 """
