@@ -5,6 +5,7 @@ a handler for SIGTERM would make the server unkillable. So the signal also goes,
 descriptor, to a thread of its own, which writes and then ends the process as the default action would have.
 """
 
+import atexit
 import ctypes
 import functools
 import os
@@ -41,11 +42,11 @@ class EndHooks:
         self._read_end = self._write_end = -1
         self._pipe = (0, 0)
         self._ending = threading.Lock()
-        self._ender: int | None = None
 
     def install(self) -> str | None:
         """Install everything. Returns what could not be, for the report."""
         self._wrap_os_exit()
+        atexit.register(self._let_end)
         if threading.current_thread() is not threading.main_thread():
             return "recording began outside of the main thread, so signals are not followed"
         for number in {signal.SIGTERM, self._demand} - {None}:
@@ -99,11 +100,7 @@ class EndHooks:
     def _end(self, number: int) -> None:
         """Write, then end by the signal's default action, whichever thread this is."""
         if not self._ending.acquire(blocking=False):
-            if self._ender != threading.get_ident():
-                # The main thread must not go on to the program's own end, and its status, before the other has written.
-                self._ending.acquire(timeout=2 * _WRITE_SECONDS)
             return
-        self._ender = threading.get_ident()
         writing = threading.Thread(target=self._write, args=(True,), daemon=True)
         try:
             writing.start()
@@ -115,6 +112,14 @@ class EndHooks:
         ctypes.CDLL(None).signal(number, 0)
         os.kill(os.getpid(), number)
 
+    def _let_end(self) -> None:
+        """At the program's own end: wait for the thread that ends it by a signal, for as long as that may take.
+
+        Not where the signal arrives: the main thread may then hold a lock that the writing needs.
+        """
+        if self._ending.acquire(timeout=2 * _WRITE_SECONDS):
+            self._ending.release()
+
     def _wrap_os_exit(self) -> None:
         original = os._exit
 
@@ -122,6 +127,7 @@ class EndHooks:
         def _exit(status: int) -> NoReturn:
             try:
                 self._write(True)  # noqa: FBT003  the callback's one argument
+                self._let_end()
             finally:
                 original(status)  # whatever became of the write
 

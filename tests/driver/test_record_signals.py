@@ -51,6 +51,40 @@ class Process:
         return self.process.returncode, output, self.written.read_text() if self.written.exists() else ""
 
 
+def test_a_signal_while_the_program_holds_what_writing_needs_is_written_when_it_lets_go(tmp_path: Path) -> None:
+    """The main thread is in a call into C, and comes back to find that the other thread ends the process."""
+    locked = """
+import hashlib
+lock, plain = threading.RLock(), write
+def write(ends):
+    with lock: plain(ends)
+"""
+    working = 'with lock: ready(); hashlib.pbkdf2_hmac("sha256", b"", b"", 1_000_000)\n'
+    program = Process(tmp_path, locked + INSTALL + working)
+    program.ready()
+    program.send(signal.SIGTERM)
+    assert program.end() == (-signal.SIGTERM, "", "end ")
+
+
+def test_a_program_that_ends_while_its_signal_is_written_ends_by_the_signal(tmp_path: Path) -> None:
+    """The other thread writes without a thread of its own, for want of one, and the main thread comes to its end."""
+    slow = """
+plain = write
+def write(ends):
+    writing.set(); time.sleep(0.5); plain(ends)
+writing = threading.Event()
+"""
+    ending = """
+def start(self): raise RuntimeError("can't start new thread")
+threading.Thread.start = start
+ready(); writing.wait()
+"""
+    program = Process(tmp_path, slow + INSTALL + ending)
+    program.ready()
+    program.send(signal.SIGTERM)
+    assert program.end() == (-signal.SIGTERM, "", "end ")
+
+
 @pytest.mark.parametrize("waiting", ["ready(); time.sleep(30)", HANG], ids=["in Python", "hung in C"])
 def test_sigterm_writes_and_ends_by_the_signal(tmp_path: Path, waiting: str) -> None:
     program = Process(tmp_path, INSTALL + waiting)
