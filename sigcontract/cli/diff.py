@@ -25,7 +25,7 @@ __all__ = ["register", "run"]
 _EXAMPLE = """\
 sigcontract diff before.dump.json after.dump.json               what differs, layer by layer
 sigcontract diff a.dump.json b.dump.json --fail-on rejected     status 1 from rejected updates on
-sigcontract diff a.dump.json --pair bs=1 bs=2                   two graphs of one dump
+sigcontract diff a.dump.json a.dump.json --pair bs=1 bs=2       two graphs of one dump
 sigcontract diff a.dump.json b.dump.json --output json=diff.json --output github=-
                                                                 several forms from one run
 """
@@ -55,7 +55,7 @@ def register(subparsers: Subparsers) -> None:
         formats=_FORMS,
     )
     parser.add_argument("old", metavar="OLD", help="a dump")
-    parser.add_argument("new", metavar="NEW", nargs="?", help="the dump to compare it with; OLD itself with --pair")
+    parser.add_argument("new", metavar="NEW", help="the dump to compare it with; OLD again, for two graphs of one dump")
     parser.add_argument(
         "--output",
         action="append",
@@ -93,12 +93,9 @@ def run(args: argparse.Namespace) -> int:
     outputs = [_output(value) for value in args.output] or [(args.format, "-")]
     with _uncollected():
         profile = None if args.profile is None else load_profile(args.profile)
-        if args.new is None and not args.pair:
-            raise UsageError("give NEW, the dump to compare with; or --pair, to compare two graphs of OLD")
         old = load(args.old, expect=SignatureDump)
         # One file is one dump; two equal ones need not be, where they cannot say what differs.
-        one_file = args.new is None or _same_file(args.old, args.new)
-        new = old if one_file else load(args.new, expect=SignatureDump)
+        new = old if _same_file(args.old, args.new) else load(args.new, expect=SignatureDump)
         comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph, pairs=args.pair)
         for form, file in outputs:
             if file == "-":

@@ -3,18 +3,17 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from sigcontract.compare.effects import Effects
 from sigcontract.compare.graph_changes import GraphChanges, compare_graphs
 from sigcontract.compare.matching import GraphPair, is_partial, match_graphs, no_graph
 from sigcontract.compare.named_profile import named_profile
-from sigcontract.compare.policies import check_policy, keeps_apart
+from sigcontract.compare.policies import check_policy
 from sigcontract.compare.predict import check_profile
 from sigcontract.compare.rules import RULES
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, SignatureDump
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
-from sigcontract.wire.validation import explains_unfit
+from sigcontract.wire.validation import explains_unfit, wrong_type
 
 __all__ = ["Comparison", "compare_dumps", "diff"]
 
@@ -99,6 +98,9 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
         for dump in (old, new):
             check_profile(profile, dump.environment)
     matched = match_graphs(old, new, pairs)
+    if isinstance(labels, str):
+        raise wrong_type("labels", "collection of str", labels)
+    labels = tuple(labels)
     known = {entry.label for dump in (old, new) for entry in dump.graphs}
     for label in labels:
         if label not in known:
@@ -127,11 +129,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
 def _changes(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> GraphChanges | None:
     if pair.old is None or pair.new is None:
         return None
-    found = compare_graphs(pair.old.graph, pair.new.graph, profile, policy=policy, one_capture=one_capture)
-    effects = Effects(profile, 0)
-    return found._replace(
-        changes=[change for change in found.changes if keeps_apart(policy, change.difference, effects)]
-    )
+    return compare_graphs(pair.old.graph, pair.new.graph, profile, policy=policy, one_capture=one_capture)
 
 
 def _findings(

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from sigcontract.compare.edges import EdgeChange, edge_changes
-from sigcontract.compare.effects import Difference, by_rule
-from sigcontract.compare.node_changes import FUNCTION_FIELDS, Comparison, NodeComparer
+from sigcontract.compare.effects import Difference, Effects, by_rule
+from sigcontract.compare.node_changes import Comparison, NodeComparer
 from sigcontract.compare.pairing import body_pairs, subject_of
+from sigcontract.compare.policies import is_unproven, keeps_apart, same
 from sigcontract.compare.predict import MAX_ALSO, finding_of, predict_update
 from sigcontract.compare.sequences import AlignedGraphs, Aligner, Correspondence, identities
 from sigcontract.compare.unknowns import is_difference
@@ -21,6 +20,8 @@ from sigcontract.model.profile import DriverProfile
 __all__ = ["Change", "GraphChanges", "compare_graphs"]
 
 _CODE_UNKNOWN = "function.code-unknown"
+#: What is not known of functions that may differ is of no account.
+_OF_UNKNOWN_FUNCTIONS = frozenset({_CODE_UNKNOWN, "function.facts-unknown", "function.name-not-durable"})
 #: What the driver may take all the same, because it pairs nodes by order and not by likeness.
 _MOVES = frozenset({"node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
 
@@ -96,11 +97,12 @@ def compare_graphs(
     profile
         What is known of the driver, or None.
     policy
-        What the two are compared for. Under ``exact`` every recorded field counts, handles and addresses included;
-        else the two may come from different processes, and handles count only by which of them are the same.
+        What the two are compared for: what does not count for that is left out. Under ``exact`` every recorded field
+        counts, handles and addresses included; else the two may come from different processes, and handles count only
+        by which of them are the same.
     one_capture
-        Whether both were read by one process in one moment, so that equal handles are one function, and other
-        handles another one: under ``portable`` that is none, if its code is the same.
+        Whether both were read by one process in one moment, so that equal handles are one function. Under the share
+        policies other handles are another one, as they are for an executable.
     """
     return _Comparison(old, new, profile, policy=policy, one_capture=one_capture).changes()
 
@@ -116,15 +118,17 @@ class _Comparison:
         one_capture: bool,
     ) -> None:
         self._profile = profile
+        self._policy = policy
         self._old, self._new = old, new
-        self._aligner = Aligner(by_value=policy == "exact")
+        # Handles of one capture are what an executable knows functions by.
+        by_value = policy == "exact" or (one_capture and policy != "portable")
+        self._aligner = Aligner(by_value=by_value)
         self._aligner.add(old)
         self._aligner.add(new)
         self._evidence_of: dict[tuple[int, int], Counter[tuple[str, int, int]]] = {}
         self._changes_of: dict[tuple[int, int], list[Change]] = {}
-        correspondence = None if policy == "exact" else Correspondence(self._evidence(old, new))
+        correspondence = None if by_value else Correspondence(self._evidence(old, new))
         self._comparer = NodeComparer(profile, correspondence)
-        self._by_handle = policy not in ("exact", "portable")
         # By function number, kern and func: what proves anything in one capture alone.
         self._handles = tuple(dict(self._handles_in(graph)) if one_capture else {} for graph in (old, new))
 
@@ -133,7 +137,31 @@ class _Comparison:
         changes = _code_unknown_as_one(self._changes(self._old, self._new))
         if not self._aligner.exact:
             changes.append(_of_graph("node.alignment"))
-        return GraphChanges(aligned, self._with_moves_judged(changes))
+        return GraphChanges(aligned, self._counting(changes))
+
+    def _counting(self, changes: list[Change]) -> list[Change]:
+        """Leave out what does not count for the policy, and judge moves by the pairs that the driver makes."""
+        moved = any(change.difference.rule in _MOVES for change in changes)
+        one_length = len(self._old.nodes) == len(self._new.nodes)
+        if moved and one_length:
+            changes = self._with_moves_judged(changes)
+        effects = Effects(self._profile, 0)
+        kept = [change for change in changes if keeps_apart(self._policy, change.difference, effects)]
+        if kept or not changes or not one_length:
+            return kept
+        # The policy has the last word: nodes that moved may not go together with those that they come to stand beside.
+        return kept if same(self._policy, *self._side_by_side(), self._profile).same else changes
+
+    def _side_by_side(self) -> tuple[GraphSignature, GraphSignature]:
+        """Return both graphs in the numbers of one."""
+        node, new_numbers = self._aligner.node, self._aligner.numbers(self._new)
+        translated = {number: self._comparer.translated(node(number)) for number in set(new_numbers)}
+        return (
+            GraphSignature(
+                nodes=tuple(map(node, self._aligner.numbers(self._old))), dependencies=self._old.dependencies
+            ),
+            GraphSignature(nodes=tuple(map(translated.__getitem__, new_numbers)), dependencies=self._new.dependencies),
+        )
 
     def _evidence(self, old: GraphSignature, new: GraphSignature) -> Counter[tuple[str, int, int]]:
         """Count, over all nodes that correspond, which number of the old graph stands where one of the new does."""
@@ -201,7 +229,9 @@ class _Comparison:
         subject = subject_of(after)
         found = self._comparer.compare(before, after)
         changes = []
-        for difference in (*found.differences, *self._of_function(found, before, after)):
+        for difference in (*found.differences, *self._unproven(found)):
+            if difference.rule in _OF_UNKNOWN_FUNCTIONS and self._may_differ(before, after):
+                continue
             if difference.rule == _CODE_UNKNOWN:
                 # The numbers keep functions of one name apart until all are counted.
                 difference = difference._replace(old=found.functions[0], new=found.functions[1])  # noqa: PLW2901
@@ -213,23 +243,21 @@ class _Comparison:
                 changes.append(inner._replace(difference=difference, places=[], paths=paths))
         return changes
 
-    def _of_function(self, found: Comparison, before: NodeSignature, after: NodeSignature) -> list[Difference]:
-        """Return what is not known of two functions of which nothing differs, or what their handles tell of them."""
+    def _may_differ(self, before: NodeSignature, after: NodeSignature) -> bool:
+        """Say whether two kernels with handles may run two functions for all that the policy cares."""
+        if not isinstance(before, KernelNodeSignature) or not isinstance(after, KernelNodeSignature):
+            return False
+        judge = self._comparer.judge
+        return (
+            self._policy == "share-functions"
+            and all((node.kern or node.func) != 0 and judge.is_free(node) for node in (before, after))
+            and not is_unproven(before, after, judge, free=True)
+        )
+
+    def _unproven(self, found: Comparison) -> list[Difference]:
+        """Return what is not known of two functions of which nothing differs: nothing where they are one handle."""
         old, new = (known.get(number) for known, number in zip(self._handles, found.functions, strict=True))
-        if old is None or new is None:
-            return found.unproven
-        if old == new:
-            return []
-        if (
-            self._by_handle
-            and isinstance(before, KernelNodeSignature)
-            and isinstance(after, KernelNodeSignature)
-            and not any(difference.field.startswith(FUNCTION_FIELDS) for difference in found.differences)
-        ):
-            one, another = (replace(node, kern=k, func=f) for node, (k, f) in ((before, old), (after, new)))
-            change = self._comparer.function_change(one, another)
-            return [] if change is None else [change]
-        return found.unproven
+        return [] if old is not None and old == new else found.unproven
 
     def _handles_in(self, graph: GraphSignature) -> Iterator[tuple[int, tuple[int, int]]]:
         """Yield function number and handles of every distinct kernel node, those of graphs inside included."""
@@ -238,17 +266,7 @@ class _Comparison:
 
     def _with_moves_judged(self, changes: list[Change]) -> list[Change]:
         """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by likeness."""
-        old, new = self._old, self._new
-        moved = any(change.difference.rule in _MOVES for change in changes)
-        if not moved or len(old.nodes) != len(new.nodes):
-            return changes
-        node, old_numbers, new_numbers = self._aligner.node, self._aligner.numbers(old), self._aligner.numbers(new)
-        translated = {number: self._comparer.translated(node(number)) for number in set(new_numbers)}
-        prediction = predict_update(
-            GraphSignature(nodes=tuple(map(node, old_numbers)), dependencies=old.dependencies),
-            GraphSignature(nodes=tuple(map(translated.__getitem__, new_numbers)), dependencies=new.dependencies),
-            self._profile,
-        )
+        prediction = predict_update(*self._side_by_side(), self._profile)
         verdict = Verdict.worst((prediction.verdict, Verdict.UPDATABLE))
         if verdict is Verdict.REJECTED:
             return changes

@@ -24,12 +24,12 @@ from sigcontract.model.nodes import BatchMemOpNode, KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import MAX_EXACT_INT
 
-__all__ = ["FUNCTION_FIELDS", "Comparison", "NodeComparer"]
+__all__ = ["Comparison", "NodeComparer"]
 
 #: Function numbers that stand for two functions, when it is asked what a change of function means.
 _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
 #: Compared otherwise: which function a node runs as one thing, the graphs inside of it node by node.
-FUNCTION_FIELDS = (".name", ".kern", ".func", ".function")
+_APART = (".name", ".kern", ".func", ".function")
 _CLUSTER, _COMPILED_CLUSTER = attribute_path(AttributeId.CLUSTER_DIMENSION), ".function.required_cluster_dim"
 _UNKNOWN, _KNOWN = "unknown", "known"
 
@@ -65,7 +65,7 @@ class NodeComparer:
     """
 
     def __init__(self, profile: DriverProfile | None, correspondence: Correspondence | None) -> None:
-        self._judge = NodeJudge(profile, 0)
+        self.judge = NodeJudge(profile, 0)
         self._correspondence = correspondence
         self._of_equal: dict[Hashable, Comparison] = {}
 
@@ -102,14 +102,14 @@ class NodeComparer:
         unproven: list[Difference] = []
         numbers = 0, 0
         if isinstance(old, KernelNodeSignature) and isinstance(here, KernelNodeSignature):
-            difference = self.function_change(old, here, contradictions.get(".func"))
+            difference = self._function(old, here, contradictions.get(".func"))
             if difference is not None:
                 found[difference.field] = difference
             else:
                 unproven = _unproven(old, here)
         if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
             numbers = old.func or old.kern, new.func or new.kern
-        fields = [field for field in field_differences(old, here) if not field.field.startswith(FUNCTION_FIELDS)]
+        fields = [field for field in field_differences(old, here) if not field.field.startswith(_APART)]
         self._judge_into(found, old, here, fields)
         if _COMPILED_CLUSTER in found and _CLUSTER in found and _same_cluster_attribute(old, here):
             # The cluster that is compiled in is all that changed the cluster, and the cluster is what it changed.
@@ -128,7 +128,7 @@ class NodeComparer:
         self, found: dict[str, Difference], old: NodeSignature, new: NodeSignature, fields: Sequence[Difference]
     ) -> None:
         """Add what the rules of an update say of the pair, but for its function, which is compared otherwise."""
-        refusal = self._judge.refusal(old, new)
+        refusal = self.judge.refusal(old, new)
         if isinstance(refusal, NodeRefusal):
             _tell(found, by_rule(refusal.rule, refusal.field, refusal.old, refusal.new), fields)
             # The driver stops at the first reason; what else the same rule judges is another.
@@ -141,20 +141,20 @@ class NodeComparer:
         batches = [node for node in (old, new) if isinstance(node, BatchMemOpNode)]
         if len({len(batch.operations) for batch in batches}) > 1:
             return  # there are no pairs of operations to judge
-        for difference in self._judge.differences(old, new, old):
+        for difference in self.judge.differences(old, new, old):
             told = any(path.startswith(difference.field) for path in found)
             if difference.field != ".func" and not told and not _owner_told(difference, fields):
                 _tell(found, difference, fields)
 
-    def function_change(
-        self, old: KernelNodeSignature, new: KernelNodeSignature, contradiction: tuple[str, str] | None = None
+    def _function(
+        self, old: KernelNodeSignature, new: KernelNodeSignature, contradiction: tuple[str, str] | None
     ) -> Difference | None:
         """Return in what the function differs, as one difference: a rebuilt function differs in many facts at once."""
         change = _function_change(old, new, contradiction)
         if change is None or change.verdict is Verdict.UNDETERMINED:
             return change
         one, another = replace(old, kern=0, func=_ONE), replace(new, kern=0, func=_ANOTHER)
-        for difference in self._judge.differences(one, another, one):
+        for difference in self.judge.differences(one, another, one):
             if difference.field == ".func" and difference.rule != "kernel.function":
                 return change._replace(rule=difference.rule, verdict=difference.verdict, evidence=difference.evidence)
         return change

@@ -21,15 +21,15 @@ from sigcontract.model.nodes import (
 )
 from sigcontract.model.record import Record
 
-__all__ = ["ARRAY", "OWNED", "WAITS", "WAIT_FLUSH", "node_differences", "node_refusal"]
+__all__ = ["ARRAY", "OWNED", "UNIFIED", "WAITS", "WAIT_FLUSH", "is_drivers", "node_differences", "node_refusal"]
 
 _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
 _UNSUPPORTED: Final = UpdateResult.ERROR_NOT_SUPPORTED
 
-#: CU_MEMORYTYPE_UNIFIED.
-_UNIFIED: Final = 4
+#: CU_MEMORYTYPEUNIFIED.
+UNIFIED: Final = 4
 #: CUmemorytype whose operands have an owner that may not change: device and unified.
-OWNED: Final = (2, _UNIFIED)
+OWNED: Final = (2, UNIFIED)
 #: What PointerFacts.memory_type says of an address that is no live allocation of the driver's.
 _UNKNOWN_MEMORY: Final = 0
 #: What makes the owner of an operand, as far as the driver asks.
@@ -114,11 +114,11 @@ def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
 
 def _operand_answer(old: MemcpyOperand, new: MemcpyOperand, at: str) -> _Answer:
     """Return what the driver says to another owner: of a unified operand, what is not its own goes for any context."""
-    if old.memory_type != _UNIFIED or (_is_drivers(old.pointer) and _is_drivers(new.pointer)):
+    if old.memory_type != UNIFIED or (is_drivers(old.pointer) and is_drivers(new.pointer)):
         return _owner(old.pointer, new.pointer, at, _COPY_OWNER) or ()
-    if not _is_drivers(old.pointer) and not _is_drivers(new.pointer):
+    if not is_drivers(old.pointer) and not is_drivers(new.pointer):
         return ()
-    context = _context(old.pointer if _is_drivers(old.pointer) else new.pointer)
+    context = _context(old.pointer if is_drivers(old.pointer) else new.pointer)
     if context is None:
         return (Doubt("memory.unknown", f"{at}.address", f"{old.address:#x}", f"{new.address:#x}"),)
     if context == 0:
@@ -135,7 +135,7 @@ def _memory_type(pointer: PointerFacts | None) -> int | None:
     return None if pointer is None else pointer.memory_type
 
 
-def _is_drivers(pointer: PointerFacts | None) -> bool:
+def is_drivers(pointer: PointerFacts | None) -> bool:
     """Whether memory is the driver's, or nothing was recorded of it."""
     return pointer is None or pointer.memory_type != _UNKNOWN_MEMORY
 
@@ -235,7 +235,7 @@ def _address(
     memory_type: int, old: int, new: int, pointers: tuple[PointerFacts | None, PointerFacts | None], at: str
 ) -> Iterator[Difference]:
     addresses = f"{old:#x}", f"{new:#x}"
-    if memory_type == _UNIFIED and (old != new or pointers[0] != pointers[1]) and not all(map(_is_drivers, pointers)):
+    if memory_type == UNIFIED and (old != new or pointers[0] != pointers[1]) and not all(map(is_drivers, pointers)):
         yield by_rule("memory.unknown", at, *addresses)
     elif memory_type in OWNED and pointers[0] != pointers[1]:
         known = _is_owner_known(pointers[0]) and _is_owner_known(pointers[1])

@@ -34,6 +34,7 @@ __all__ = [
     "PolicyAnswer",
     "check_policy",
     "is_durable",
+    "is_unproven",
     "judged_key",
     "judged_same",
     "keeps_apart",
@@ -239,13 +240,23 @@ def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str)
         for pair in pairing.walk(a, b):
             old, new = pair.held, pair.candidate
             if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
+                if not (old.kern or old.func) or not (new.kern or new.func):
+                    # Another function for sure, by its name or facts, and yet an unknown one: the same as none.
+                    yield (
+                        (
+                            by_rule("kernel.function-unknown", ".func", old.name, new.name),
+                            pair.candidate_path,
+                            new.name,
+                        ),
+                        True,
+                    )
                 free = policy == "share-functions" and judge.is_free(new)
-                if old.function != new.function and _is_unproven(old, new, judge, free=free):
+                if old.function != new.function and is_unproven(old, new, judge, free=free):
                     difference = by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
                     yield (difference, pair.candidate_path, new.name), True
 
 
-def _is_unproven(old: KernelNodeSignature, new: KernelNodeSignature, judge: NodeJudge, *, free: bool) -> bool:
+def is_unproven(old: KernelNodeSignature, new: KernelNodeSignature, judge: NodeJudge, *, free: bool) -> bool:
     """Say whether one side knows a fact that counts, and the other does not.
 
     The two contradict nothing, but a third graph may contradict one of them and not the other. Of functions that are

@@ -11,7 +11,7 @@ import msgspec
 
 from sigcontract.compare.differences import NodeJudge, effective_cluster, may_prefer_cluster
 from sigcontract.compare.effects import AttributeSet
-from sigcontract.compare.other_nodes import ARRAY, OWNED, WAIT_FLUSH, WAITS
+from sigcontract.compare.other_nodes import ARRAY, OWNED, UNIFIED, WAIT_FLUSH, WAITS, is_drivers
 from sigcontract.model.attributes import AttributeId, AttributeValue, DeviceUpdatableNode
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
@@ -25,6 +25,7 @@ from sigcontract.model.nodes import (
     MemcpyOperand,
     MemFreeNode,
     MemsetNode,
+    PointerFacts,
 )
 
 __all__ = ["share_key"]
@@ -88,9 +89,10 @@ class _Walk:
             case MemcpyNode():
                 return _memcpy(node)
             case MemsetNode() if node.height > 1:
-                return node.height, node.width, node.element_size_bytes, node.pitch_bytes, node.pointer
+                shape = node.height, node.width, node.element_size_bytes, node.pitch_bytes
+                return shape, node.pointer, _if_not_drivers(node.pointer, node.destination)
             case MemsetNode():
-                return node.pointer
+                return node.pointer, _if_not_drivers(node.pointer, node.destination)
             case ExtSemasSignalNode() | ExtSemasWaitNode() | MemAllocNode() | MemFreeNode():
                 return node
             case BatchMemOpNode():
@@ -153,11 +155,18 @@ def _memcpy(node: MemcpyNode) -> Any:
         sides = [[getattr(side, name) for name in names] for side in (node.source, node.destination)]
         shape = node.width_bytes, node.height, node.depth, sides
     owners = [
-        (side.memory_type, side.pointer if side.memory_type in OWNED else None, _array(side))
+        (side.memory_type, side.pointer if side.memory_type in OWNED else None, _place(side))
         for side in (node.source, node.destination)
     ]
     return shape, owners
 
 
-def _array(operand: MemcpyOperand) -> int | None:
-    return operand.address if operand.memory_type == ARRAY else None
+def _place(operand: MemcpyOperand) -> int | None:
+    """Return the address where the update does not carry another one, or nobody knows what it then runs."""
+    if operand.memory_type == ARRAY:
+        return operand.address
+    return _if_not_drivers(operand.pointer, operand.address) if operand.memory_type == UNIFIED else None
+
+
+def _if_not_drivers(pointer: PointerFacts | None, address: int) -> int | None:
+    return None if is_drivers(pointer) else address

@@ -1,14 +1,20 @@
 """What each policy counts as a difference of two dumps."""
 
+from random import Random
+
 import pytest
+from msgspec.structs import replace
 
 from sigcontract.compare.diff import diff
 from sigcontract.compare.policies import same
 from sigcontract.errors import UsageError
 from sigcontract.model.attributes import AttributeId
+from sigcontract.model.dims import Dim3
 from sigcontract.model.findings import Verdict
 from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model.profile import DriverProfile
 from tests.compare.build import (
+    FACTS,
     H200,
     cluster,
     cooperative,
@@ -80,3 +86,35 @@ def test_what_the_share_policies_keep_apart_is_a_difference_under_them(
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(UsageError, match="no policy is called 'strict'; there are exact, share, share-functions"):
         diff(dump(A), dump(A), policy="strict")
+
+
+FACTS_SEEN = (FACTS, None, replace(FACTS, registers=33), replace(FACTS, required_cluster_dim=Dim3(x=1, y=1, z=1)))
+
+
+def _some_kernel(random: Random) -> KernelNodeSignature:
+    return kernel(
+        cluster(random.choice((0, 0, 1, 2))),
+        cooperative(on=random.random() < 0.3),
+        kern=random.choice((0, 0, 9)),
+        func=random.choice((0xF0, 0xF0, 0xF1)),
+        grid=random.choice((8, 16)),
+        function=random.choice(FACTS_SEEN),
+    )
+
+
+@pytest.mark.parametrize("policy", ["share", "share-functions"])
+@pytest.mark.parametrize("profile", [H200, replace(H200, cluster_fixed_at="never")], ids=["measured", "never fixed"])
+def test_in_one_capture_diff_finds_something_exactly_where_the_policy_keeps_graphs_apart(
+    policy: str, profile: DriverProfile
+) -> None:
+    """Chains of one length, so that both put the same nodes side by side."""
+    random = Random(policy)  # noqa: S311  a test's repeatable choice, no secret
+    wrong = []
+    for _ in range(1500):
+        length = random.choice((1, 1, 2))
+        a, b = (graph(*(_some_kernel(random) for _ in range(length))) for _ in range(2))
+        found = diff(dump(a), dump(b), profile, policy=policy)
+        answer = same(policy, a, b, profile)
+        if (found.findings == ()) != answer.same:
+            wrong.append((a.nodes, b.nodes, found.findings, answer.reasons))
+    assert wrong == []

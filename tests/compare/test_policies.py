@@ -470,3 +470,11 @@ def test_bodies_of_other_kinds_of_node_are_compared_by_their_nodes() -> None:
     a, b = (graph(ConditionalNode(kind=0, handle=None, bodies=(graph(node),))) for node in (PLAIN, memset()))
     (reason,) = same("exact", a, b, H200).reasons
     assert (reason.rule, reason.path, reason.count) == ("node.type", "nodes[0].bodies[0].nodes[0]", 1)
+
+
+@pytest.mark.parametrize("policy", ["share", "share-functions"])
+def test_a_function_without_a_handle_is_the_same_as_none_whatever_its_name(policy: str) -> None:
+    known, unknown = graph(kernel()), graph(kernel(name="other", kern=0, func=0))
+    for a, b in ((known, unknown), (unknown, known), (unknown, unknown)):
+        answer = same(policy, a, b, H200)
+        assert "kernel.function-unknown" in {finding.rule for finding in answer.reasons}

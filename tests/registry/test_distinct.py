@@ -57,7 +57,14 @@ def test_the_path_of_an_unknown_is_that_in_the_whole_graph() -> None:
 
 
 FACTS_SEEN = (FACTS, None, replace(FACTS, registers=33), replace(FACTS, code_sha256=None))
-POINTERS = (pointer(), None, pointer(context=0xC1), replace(pointer(), context=None, device_ordinal=None))
+POINTERS = (
+    pointer(),
+    None,
+    pointer(context=0xC1),
+    pointer(context=0),
+    replace(pointer(), context=None, device_ordinal=None),
+    replace(pointer(), memory_type=0, device_ordinal=-2, context=0),
+)
 
 
 def _node(random: Random) -> NodeSignature:
@@ -76,21 +83,21 @@ def _node(random: Random) -> NodeSignature:
         fill = memset(fill=random.randrange(2), height=random.choice((1, 2)), destination=random.choice((1, 2)))
         return replace(fill, pointer=random.choice(POINTERS))
     if kind == 5:
-        sides = [operand(random.choice((1, 2, 3)), address=random.choice((0x1000, 0x2000))) for _ in range(2)]
+        sides = [operand(random.choice((1, 2, 3, 4)), address=random.choice((0x1000, 0x2000))) for _ in range(2)]
         source, destination = (replace(side, pointer=random.choice(POINTERS)) for side in sides)
         return memcpy(source, destination, height=random.choice((1, 1, 2)))
     return EmptyNode() if kind == 6 else child(_node(random))
 
 
-@pytest.mark.parametrize("policy", ["exact", "share", "share-functions"])
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("profile", [H200, None], ids=["measured", "unmeasured"])
 def test_graphs_of_one_key_of_which_everything_is_known_are_the_same(
     policy: str, profile: DriverProfile | None
 ) -> None:
-    """What lets the registry of executables find by key alone, without asking the policy about every pair."""
+    """What lets the registries find by key alone, without asking the policy about every pair."""
     random = Random(policy)  # noqa: S311  a test's repeatable choice, no secret
     by_key: dict[str, list[GraphSignature]] = {}
-    for _ in range(400):
+    for _ in range(1500):
         one = graph(_node(random))
         by_key.setdefault(key(policy, one, profile), []).append(one)
     pairs = [
