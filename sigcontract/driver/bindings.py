@@ -1,6 +1,7 @@
 """`CudaDriver`: the calls of `BuildApi` on libcuda."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from ctypes import (
     Array,
     addressof,
@@ -45,6 +46,7 @@ from sigcontract.driver.library import (
     Resolve,
     resolve_with_bindings,
 )
+from sigcontract.errors import DriverCallError
 
 __all__ = ["CudaDriver", "default_driver"]
 
@@ -310,9 +312,11 @@ class CudaDriver(BuildCalls):
         made = c_void_p()
         try:
             self._call("cuGraphInstantiateWithFlags", byref(made), graph, flags)
-        except KeyboardInterrupt:  # raised when the call returns, which takes milliseconds: nobody else has the handle
+        except BaseException:
+            # A signal's exception comes when the call returns, which takes milliseconds: nobody else has the handle.
             if made.value:
-                self.graph_exec_destroy(made.value)
+                with suppress(DriverCallError):
+                    self.graph_exec_destroy(made.value)
             raise
         return made.value or 0
 

@@ -38,11 +38,14 @@ def handle_number(value: object, classes: frozenset[str]) -> int | None:
     """Return the number of an int, or of a handle of cuda-bindings that has one of these class names; else None."""
     if isinstance(value, bool):
         return None
-    if _is_of(value, classes):
-        return int(value)  # type: ignore[call-overload,no-any-return]  # cuda-bindings' handles have __int__
-    # Any other handle of cuda-bindings, an executable's or an event's, converts to an int just as well.
-    if hasattr(value, "__index__") and type(value).__module__.partition(".")[0] != "cuda":
-        return index(value)
+    try:
+        if _is_of(value, classes):
+            return int(value)  # type: ignore[call-overload,no-any-return]  # cuda-bindings' handles have __int__
+        # Any other handle of cuda-bindings, an executable's or an event's, converts to an int just as well.
+        if type(value).__module__.partition(".")[0] != "cuda":
+            return index(value)  # type: ignore[arg-type]  # where it has no __index__, that is the answer
+    except TypeError:  # also of a tensor of many numbers, which has one
+        return None
     return None
 
 

@@ -29,14 +29,14 @@ class ExecGroup:
     key
         The policy's key.
     epochs
-        For its function handles that were other functions before: handle, context, and which load they stand for.
+        For its function handles that were other functions before, which load they stand for.
     open
         Whether other graphs may join; not, where CUDA allows one executable or nothing can be proved.
     """
 
     __slots__ = ("_entries", "_execs", "epochs", "index", "key", "open")
 
-    def __init__(self, index: int, key: str, epochs: tuple[tuple[int, int, int], ...], *, is_open: bool) -> None:
+    def __init__(self, index: int, key: str, epochs: tuple[tuple[int, int], ...], *, is_open: bool) -> None:
         self.index: Final = index
         self.key: Final = key
         self.epochs: Final = epochs

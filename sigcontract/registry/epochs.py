@@ -16,10 +16,6 @@ __all__ = ["HandleEpochs", "Reuse"]
 _LASTING: Final = tuple(name for name in FunctionFacts.__struct_fields__ if name not in SETTINGS)
 
 
-#: CUkernel or CUfunction, and the CUcontext of its node: in contexts of two devices one CUkernel has other facts.
-_Place = tuple[int, int]
-
-
 class Reuse(NamedTuple):
     """A handle that is another function now."""
 
@@ -37,44 +33,48 @@ class HandleEpochs:
     """
 
     def __init__(self) -> None:
-        self._functions: dict[_Place, tuple[str, FunctionFacts | None]] = {}
-        self._epochs: dict[_Place, int] = {}
+        self._names: dict[int, str] = {}
+        self._facts: dict[tuple[int, int], tuple[str, FunctionFacts | None]] = {}
+        self._epochs: dict[int, int] = {}
 
-    def observe(self, nodes: Iterable[NodeSignature]) -> tuple[tuple[tuple[int, int, int], ...], list[Reuse]]:
+    def observe(self, nodes: Iterable[NodeSignature]) -> tuple[tuple[tuple[int, int], ...], list[Reuse]]:
         """Take in the functions of a graph's nodes.
 
         Returns
         -------
-        tuple of (handle, context, epoch)
+        tuple of (handle, epoch)
             For the graph's handles that were another function before; part of what groups are found by.
         list of Reuse
             The handles that became another function with this graph.
         """
-        epochs: dict[_Place, int] = {}
+        epochs: dict[int, int] = {}
         reuses = []
-        for place, name, facts in _functions(nodes):
-            known = self._functions.get(place)
-            if known is None:
-                self._functions[place] = (name, facts)
-            elif known[1] is not facts or known[0] != name:
-                if known[0] != name or _contradict(known[1], facts):
-                    self._epochs[place] = self._epochs.get(place, 0) + 1
-                    reuses.append(Reuse(place[0], known[0], name))
-                    self._functions[place] = (name, facts)
-                else:
-                    self._functions[place] = (name, _merged(known[1], facts))
-            if place in self._epochs:
-                epochs[place] = self._epochs[place]
-        return tuple((*place, epoch) for place, epoch in sorted(epochs.items())), reuses
+        for handle, context, name, facts in _functions(nodes):
+            before = self._names.get(handle, name)
+            known_name, known = self._facts.get((handle, context), (name, facts))
+            is_another = before != name or (known_name == name and known is not facts and _contradict(known, facts))
+            if is_another:
+                self._epochs[handle] = self._epochs.get(handle, 0) + 1
+                reuses.append(Reuse(handle, before, name))
+            if is_another or known_name != name:
+                known = facts
+            elif known is not facts:
+                known = _merged(known, facts)
+            self._names[handle] = name
+            self._facts[handle, context] = name, known
+            if handle in self._epochs:
+                epochs[handle] = self._epochs[handle]
+        return tuple(sorted(epochs.items())), reuses
 
 
-def _functions(nodes: Iterable[NodeSignature]) -> Iterator[tuple[_Place, str, FunctionFacts | None]]:
+def _functions(nodes: Iterable[NodeSignature]) -> Iterator[tuple[int, int, str, FunctionFacts | None]]:
+    """Yield handle, context, name and facts: a CUkernel has facts for each context, a CUfunction is of one."""
     for node in nodes:
         if isinstance(node, KernelNodeSignature):
             if node.kern:
-                yield (node.kern, node.context), node.name, node.function
+                yield node.kern, node.context, node.name, node.function
             if node.func:
-                yield (node.func, node.context), node.name, node.function
+                yield node.func, 0, node.name, node.function
 
 
 def _contradict(known: FunctionFacts | None, facts: FunctionFacts | None) -> bool:

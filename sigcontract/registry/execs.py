@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock
+from threading import Lock, get_ident
 from types import TracebackType
 from typing import Any, Final, Literal, NoReturn, Self
 from weakref import finalize
@@ -33,7 +33,7 @@ from sigcontract.registry.stats import RegistryStats
 from sigcontract.registry.user_code import raised_by
 from sigcontract.wire.validation import wrong_type
 
-__all__ = ["GraphExecRegistry"]
+__all__ = ["GraphExecRegistry", "check_options"]
 
 #: Policies under which one executable may serve two graphs of one process.
 _POLICIES: Final = ("exact", "share", "share-functions")
@@ -41,6 +41,27 @@ _POLICIES: Final = ("exact", "share", "share-functions")
 #: CUgraphInstantiate_flags that change neither how an executable is made nor where it may be launched:
 #: AUTO_FREE_ON_LAUNCH and USE_NODE_PRIORITY. UPLOAD and DEVICE_LAUNCH fix attributes before the first launch.
 _FLAGS: Final = 1 | 8
+
+
+def check_options(
+    driver: DriverApi | None = None,
+    policy: str = "share",
+    profile: DriverProfile | None = None,
+    *,
+    on_undetermined: str = "own-exec",
+    flags: int = 0,
+) -> None:
+    """Raise UsageError where a `GraphExecRegistry` cannot be made with these options. Needs no driver."""
+    if policy not in _POLICIES:
+        raise UsageError(f"executables cannot be shared under policy {policy!r}; use one of {', '.join(_POLICIES)}")
+    if on_undetermined not in ("own-exec", "raise"):
+        raise UsageError(f"on_undetermined is 'own-exec' or 'raise', not {on_undetermined!r}")
+    if driver is not None and not hasattr(driver, "graph_exec_update"):
+        raise UsageError(f"a {type(driver).__name__} is no driver; leave it out, and name policy= and profile=")
+    if profile is not None and not isinstance(profile, DriverProfile):
+        raise wrong_type("profile", "DriverProfile", profile)
+    if flags & ~_FLAGS:
+        raise UsageError(f"instantiation flags {flags:#x} cannot be used here; 1 and 8 can")
 
 
 class GraphExecRegistry:
@@ -90,16 +111,7 @@ class GraphExecRegistry:
         flags: int = 0,
         observations: LaunchObservations | None = None,
     ) -> None:
-        if policy not in _POLICIES:
-            raise UsageError(f"executables cannot be shared under policy {policy!r}; use one of {', '.join(_POLICIES)}")
-        if on_undetermined not in ("own-exec", "raise"):
-            raise UsageError(f"on_undetermined is 'own-exec' or 'raise', not {on_undetermined!r}")
-        if driver is not None and not hasattr(driver, "graph_exec_update"):
-            raise UsageError(f"a {type(driver).__name__} is no driver; leave it out, and name policy= and profile=")
-        if profile is not None and not isinstance(profile, DriverProfile):
-            raise wrong_type("profile", "DriverProfile", profile)
-        if flags & ~_FLAGS:
-            raise UsageError(f"instantiation flags {flags:#x} cannot be used here; 1 and 8 can")
+        check_options(driver, policy, profile, on_undetermined=on_undetermined, flags=flags)
         self.policy: Final = policy
         self._driver: Final[DriverApi] = default_driver() if driver is None else driver
         self.profile: Final = read_profile(driver=self._driver) if profile is None else profile
@@ -173,6 +185,8 @@ class GraphExecRegistry:
             The driver failed, as for want of memory. Nothing was registered, and the registry stays usable.
         """
         self._refuse_unless_open()
+        if label is not None and not isinstance(label, str):
+            raise wrong_type("label", "str", label)
         # With no lock held, and once: the owner is user code, and may be captured anew at any time.
         handle = graph_handle(graph)
         signature = read_graph(handle, driver=self._driver, observations=self._observations)
@@ -279,7 +293,13 @@ class GraphExecRegistry:
 
     def stats(self) -> RegistryStats:
         """Count graphs, groups, executables, and what was done with them."""
-        return self._placement.stats()
+        if get_ident() in self._reentry.inside:  # a finaliser in the middle of a call, which may hold the lock
+            return self._placement.stats()
+        try:
+            with self._reentry.entered(), self._placement.counting:
+                return self._placement.stats()
+        finally:
+            self._settle([])
 
     @contextmanager
     def _working(self, events: list[Event]) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """Which executable each graph replays through: groups, the executables in them, and what became of both."""
 # ruff: noqa: SLF001  entries and groups are views that users read and only the registry changes
 
-from threading import RLock
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from sigcontract.compare.differences import NodeJudge
@@ -47,6 +47,8 @@ class Placement:
         The groups that have entries, by index.
     table
         The executables that are alive.
+    counting
+        Lock over what `stats` adds up, taken inside of the registry's or without it, by threads that are inside alone.
     to_reset
         Graphs that `clear` let go of, and that are to be reset where they can be.
     """
@@ -68,9 +70,9 @@ class Placement:
         self.groups: Final[dict[int, ExecGroup]] = {}
         self.table: Final = ExecTable(driver, flags)
         self.to_reset: Final[list[Any]] = []
-        self._open: dict[tuple[str, tuple[tuple[int, int, int], ...]], ExecGroup] = {}
+        self._open: dict[tuple[str, tuple[tuple[int, int], ...]], ExecGroup] = {}
         self._epochs = HandleEpochs()
-        self._counting = RLock()  # over what `stats` adds up: a finaliser may ask in the middle of it
+        self.counting: Final = Lock()
         self._gone = Counts()
         self._fallbacks = 0
         self._grouped = 0
@@ -136,15 +138,17 @@ class Placement:
         shared = entry._shared
         if shared is None:
             return
+        # In steps that can be done again: an interrupted release is finished by the next.
         group = entry.group
-        entry._shared = None
-        group._entries.remove(entry)
         dropped.extend(shared.forget(entry._source))
+        if entry in group._entries:
+            group._entries.remove(entry)
         self._leave_exec(group, shared, events)
         if not group._entries:
-            del self.groups[group.index]
+            self.groups.pop(group.index, None)
             if group.open:
-                del self._open[group.key, group.epochs]
+                self._open.pop((group.key, group.epochs), None)
+        entry._shared = None
 
     def clear(self, events: list[Event], errors: list[Exception], dropped: list[object], *, reset: bool) -> None:
         """Destroy and let go of everything, in steps each of which may be the last before an interrupt."""
@@ -170,9 +174,8 @@ class Placement:
         events.append(RegistryClosed(execs=execs, errors=len(errors)))
 
     def stats(self) -> RegistryStats:
-        """Count graphs, groups, executables, and what was done with them. Needs no lock of the registry."""
-        with self._counting:
-            return summed(tuple(self.groups.values()), self._gone, self.table, self._fallbacks)
+        """Count graphs, groups, executables, and what was done with them. Needs ``counting`` alone."""
+        return summed(tuple(self.groups.values()), self._gone, self.table, self._fallbacks)
 
     def _join(
         self, group: ExecGroup, source: SourceGraph, judge: NodeJudge, events: list[Event]
@@ -193,14 +196,18 @@ class Placement:
             raise RegistryError(f"{source.label}: {reason}; nothing was registered", code="undetermined")
 
     def _leave_exec(self, group: ExecGroup, shared: SharedExec, events: list[Event]) -> None:
-        shared.members -= 1
-        if not shared.members:
+        shared.members = sum(entry._shared is shared for entry in group._entries)
+        if not shared.members and shared in group._execs:
             self._retire(group, shared, events)
 
     def _retire(self, group: ExecGroup, shared: SharedExec, events: list[Event]) -> DriverError | None:
-        """Take an executable out of its group and destroy it. Interrupted, it is in the group, or in the table."""
+        """Take an executable out of its group and destroy it.
+
+        Interrupted, it is in the group or in the table; interrupted in the driver's call it is in neither, since then
+        nobody knows whether it is destroyed, and it must not be destroyed twice.
+        """
         shared.stop()
-        with self._counting:
+        with self.counting:
             group._execs.remove(shared)
             self._gone.add(shared.counts)
         return shared.destroy(events)

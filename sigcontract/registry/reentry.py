@@ -67,7 +67,11 @@ class Reentry:
                     action = self.deferred.popleft()
                 except IndexError:  # another thread took the last one
                     return
-                error = raised_by(action)
+                try:
+                    error = raised_by(action)
+                except BaseException:  # an interrupt: whoever comes next does it, or does it again
+                    self.deferred.appendleft(action)
+                    raise
                 if error is not None:
                     logger.error("a release, reset or close that a finaliser asked for failed", exc_info=error)
         finally:
@@ -84,6 +88,6 @@ class Reentry:
         """Return the error of a call that cannot be put off."""
         msg = (
             "a call to the registry came from inside another one on the same thread, from a finaliser that Python ran "
-            "in the middle; finalisers may release() and close(), nothing else"
+            "in the middle; finalisers may release(), reset(), seal() and close(), nothing else"
         )
         return RegistryError(msg, code="reentrant")

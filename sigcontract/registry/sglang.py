@@ -16,7 +16,7 @@ from sigcontract.errors import UsageError
 from sigcontract.model.profile import DriverProfile
 from sigcontract.registry.entries import GraphEntry
 from sigcontract.registry.events import Event
-from sigcontract.registry.execs import GraphExecRegistry
+from sigcontract.registry.execs import GraphExecRegistry, check_options
 
 __all__ = ["DedupedCudaGraphRegistry", "install"]
 
@@ -107,6 +107,7 @@ def install(**options: Any) -> None:
         inspect.signature(DedupedCudaGraphRegistry).bind(**options)
     except TypeError as error:
         raise UsageError(f"DedupedCudaGraphRegistry cannot be made with these options: {error}") from error
+    check_options(**{name: options[name] for name in ("driver", "policy", "profile") if name in options})
     try:
         mixin = importlib.import_module(_MIXIN)
     except ImportError as error:

@@ -59,7 +59,7 @@ def summed(groups: Iterable[ExecGroup], gone: Counts, table: ExecTable, fallback
         graphs += len(group)
         for shared in tuple(group._execs):
             counts.add(shared.counts)
-            saved += (shared.members - 1) * shared.first.node_count
+            saved += max(0, shared.members - 1) * shared.first.node_count
     measured = table.device_bytes * saved // table.nodes if table.device_bytes and table.nodes else None
     return RegistryStats(
         graphs=graphs,

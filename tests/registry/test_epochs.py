@@ -8,7 +8,7 @@ import pytest
 from sigcontract.model.graph import GraphSignature
 from sigcontract.registry.epochs import HandleEpochs, Reuse
 from sigcontract.registry.events import Event, HandleReused
-from tests.compare.build import CONTEXT, FACTS, graph, kernel
+from tests.compare.build import FACTS, graph, kernel
 from tests.registry.rig import Rig, closed
 
 
@@ -29,11 +29,9 @@ def test_a_handle_whose_name_or_lasting_facts_changed_is_another_function(change
     epochs = HandleEpochs()
     epochs.observe(_graph().nodes)
     name = change.get("name", "step")
-    assert epochs.observe(_graph(**change).nodes) == (((0x40, CONTEXT, 1),), [Reuse(0x40, "step", name)])
-    assert epochs.observe(_graph(**change).nodes) == (((0x40, CONTEXT, 1),), [])
-    assert epochs.observe(_graph().nodes) == (((0x40, CONTEXT, 2),), [Reuse(0x40, name, "step")]), (
-        "back again is a third load"
-    )
+    assert epochs.observe(_graph(**change).nodes) == (((0x40, 1),), [Reuse(0x40, "step", name)])
+    assert epochs.observe(_graph(**change).nodes) == (((0x40, 1),), [])
+    assert epochs.observe(_graph().nodes) == (((0x40, 2),), [Reuse(0x40, name, "step")]), "back again is a third load"
 
 
 @pytest.mark.parametrize("change", [{"max_dynamic_shared_mem_bytes": 65536}, {"preferred_shared_mem_carveout": 50}])
@@ -60,6 +58,25 @@ def test_one_kernel_in_the_contexts_of_two_devices_is_no_reuse() -> None:
     ]
     graphs = [graph(kernel(kern=7, func=0, context=0xC0 + device, function=facts[device])) for device in (0, 1)]
     assert [epochs.observe(graphs[device].nodes) for device in (0, 1, 0, 1)] == [((), [])] * 4
+
+
+def test_another_name_is_another_function_in_whatever_context() -> None:
+    """A name is the kernel's own, and a CUfunction is of one context."""
+    epochs = HandleEpochs()
+    graphs = [
+        graph(kernel(name=name, kern=7, func=0, context=context)) for name, context in (("a", 1), ("b", 2), ("a", 1))
+    ]
+    assert [epochs.observe(one.nodes) for one in graphs] == [
+        ((), []),
+        (((7, 1),), [Reuse(7, "a", "b")]),
+        (((7, 2),), [Reuse(7, "b", "a")]),
+    ]
+    other = msgspec.structs.replace(FACTS, registers=40)
+    graphs = [
+        graph(kernel(name="c", func=0x9, context=1)),
+        graph(kernel(name="c", func=0x9, context=2, function=other)),
+    ]
+    assert [epochs.observe(one.nodes)[1] for one in graphs] == [[], [Reuse(0x9, "c", "c")]]
 
 
 def test_a_graph_of_a_handle_that_came_back_never_joins_the_graphs_of_the_old_function() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sigcontract.errors import CloseError, RegistryError
+from sigcontract.registry import placement, stats
+from sigcontract.registry.shared import SharedExec
 from tests.registry.rig import Capture, Refusing, Rig, closed
 
 if TYPE_CHECKING:
@@ -147,3 +149,39 @@ def test_every_capture_is_reset_whatever_another_raises() -> None:
     assert [capture.resets for capture in captures] == [1, 1, 0, 1]
     registry.close(reset=True)
     assert [capture.resets for capture in captures] == [1, 1, 0, 1]
+
+
+def test_a_finaliser_in_the_middle_of_counting_may_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While another thread releases, and wants to count what the executable did."""
+    rig = Rig()
+    registry = rig.registry()
+    first, second = registry.register(rig.graph(1)), registry.register(rig.graph(2, cluster=2))
+    counting, releasing = threading.Event(), threading.Event()
+    summed = stats.summed
+
+    def summed_with_a_finaliser(*arguments: Any) -> Any:
+        counting.set()
+        releasing.wait(WAIT_SECONDS)
+        first.release()
+        return summed(*arguments)
+
+    monkeypatch.setattr(placement, "summed", summed_with_a_finaliser)
+    stop = SharedExec.stop
+
+    def stopped(shared: SharedExec) -> None:
+        releasing.set()
+        stop(shared)
+
+    monkeypatch.setattr(SharedExec, "stop", stopped)
+
+    def release() -> None:
+        counting.wait(WAIT_SECONDS)
+        second.release()
+
+    threads = [threading.Thread(target=target, daemon=True) for target in (registry.stats, release)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT_SECONDS)
+    assert [thread.is_alive() for thread in threads] == [False, False]
+    assert (registry.entries, rig.execs()) == ((), 0)

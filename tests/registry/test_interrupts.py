@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from sigcontract.registry import entries, placement
+from sigcontract.registry.lifetimes import ExecTable
+from sigcontract.registry.shared import Counts, SharedExec
 from tests.registry.rig import Capture, Rig, closed
 
 
@@ -134,3 +136,36 @@ def test_an_interrupt_while_the_driver_instantiates_leaves_no_executable(monkeyp
         with pytest.raises(KeyboardInterrupt):
             registry.register(rig.graph(1))
         assert rig.execs() == 0
+
+
+def test_an_entry_may_be_released_after_an_interrupted_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        entry = registry.register(rig.graph(1))
+        monkeypatch.setattr(rig.driver, "graph_exec_destroy", interrupted(rig.driver.graph_exec_destroy))
+        with pytest.raises(KeyboardInterrupt):
+            registry.close()
+        entry.release()
+        assert registry.groups == ()
+
+
+@pytest.mark.parametrize("after", range(1, 6))
+def test_a_release_that_was_interrupted_is_finished_by_the_next(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """At each of the steps that it is made of."""
+    rig = Rig()
+    with closed(rig.registry(), rig) as registry:
+        entry = registry.register(rig.graph(1))
+        steps = [
+            (SharedExec, "forget"),
+            (SharedExec, "stop"),
+            (Counts, "add"),
+            (ExecTable, "destroy"),
+            (SharedExec, "destroy"),
+        ]
+        owner, name = steps[after - 1]
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, interrupted(getattr(owner, name)))
+            with pytest.raises(KeyboardInterrupt):
+                entry.release()
+        entry.release()
+        assert (registry.entries, registry.groups, entry.graph) == ((), (), None)

@@ -74,7 +74,7 @@ def test_it_is_put_in_the_place_of_the_class_that_sglang_looks_up(
     registry.close()
 
 
-@pytest.mark.parametrize("wrong", ["option", "no mixin", "no class"])
+@pytest.mark.parametrize("wrong", ["option", "policy", "profile", "no mixin", "no class"])
 def test_what_sglang_would_pass_over_in_silence_is_told(mixin: ModuleType, wrong: str) -> None:
     if wrong == "no mixin":
         sys.modules[mixin.__name__] = None  # type: ignore[assignment]  # as Python marks what cannot be imported
@@ -82,8 +82,11 @@ def test_what_sglang_would_pass_over_in_silence_is_told(mixin: ModuleType, wrong
         del mixin.DedupedCudaGraphRegistry
     message = {
         "option": r"cannot be made with these options: got an unexpected keyword argument 'polcy'",
+        "policy": r"executables cannot be shared under policy 'portable'",
+        "profile": r"profile is to be a DriverProfile, not a str",
         "no mixin": r"cuda_graph_dedup_mixin cannot be imported \(.*\); there is nothing to replace",
         "no class": r"has no DedupedCudaGraphRegistry; there is nothing to replace",
     }[wrong]
+    options = {"option": {"polcy": "share"}, "policy": {"policy": "portable"}, "profile": {"profile": "h200"}}
     with pytest.raises(UsageError, match=message):
-        install(**({"polcy": "share"} if wrong == "option" else {}))
+        install(**options.get(wrong, {}))

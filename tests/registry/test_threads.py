@@ -128,7 +128,7 @@ def test_a_graph_alone_on_two_streams_is_as_with_plain_replay_and_not_warned_of(
     assert not any(isinstance(event, StreamsSerialised) for event in events)
 
 
-def test_a_registry_that_was_closed_meanwhile_is_not_sealed_but_closed() -> None:
+def test_a_registry_that_is_being_closed_is_not_sealed_but_closed() -> None:
     rig = Rig()
     registry = rig.registry()
     registry.register(rig.graph(1))
@@ -145,9 +145,9 @@ def test_a_registry_that_was_closed_meanwhile_is_not_sealed_but_closed() -> None
     closing.start()
     destroying.wait(10)
     registry.seal()
+    assert (registry.closed, rig.execs()) == (True, 0), "it waited for the other thread"
     sealed.set()
     closing.join(10)
-    assert registry.closed
 
 
 def test_a_forked_child_closes_without_the_locks_of_the_parent() -> None:
