@@ -21,12 +21,25 @@ from sigcontract.model.nodes import (
 )
 from sigcontract.model.record import Record
 
-__all__ = ["ARRAY", "OWNED", "UNIFIED", "WAITS", "WAIT_FLUSH", "is_drivers", "node_differences", "node_refusal"]
+__all__ = [
+    "ARRAY",
+    "HOST",
+    "OWNED",
+    "UNIFIED",
+    "WAITS",
+    "WAIT_FLUSH",
+    "is_drivers",
+    "is_managed",
+    "node_differences",
+    "node_refusal",
+]
 
 _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
 _UNSUPPORTED: Final = UpdateResult.ERROR_NOT_SUPPORTED
 
-#: CU_MEMORYTYPEUNIFIED.
+#: CU_MEMORYTYPE_HOST.
+HOST: Final = 1
+#: CU_MEMORYTYPE_UNIFIED.
 UNIFIED: Final = 4
 #: CUmemorytype whose operands have an owner that may not change: device and unified.
 OWNED: Final = (2, UNIFIED)
@@ -205,9 +218,13 @@ def _memcpy(old: MemcpyNode, new: MemcpyNode) -> Iterator[Difference]:
     yield from _fields(old, new, "", ("width_bytes",))
     for name, before, after in _changed(old, new, ("height", "depth")):
         yield by_rule("memcpy.one-row", f".{name}", before, after)
+    beside_managed = is_managed(old) or is_managed(new)
     for at in _SIDES:
         a, b = getattr(old, at), getattr(new, at)
-        yield from _address(a.memory_type, a.address, b.address, (a.pointer, b.pointer), f".{at}.address")
+        if beside_managed and a.memory_type == HOST and a != b and not _is_staged_alike(a.pointer, b.pointer):
+            yield by_rule("memory.unknown", f".{at}.address", f"{a.address:#x}", f"{b.address:#x}")
+        else:
+            yield from _address(a.memory_type, a.address, b.address, (a.pointer, b.pointer), f".{at}.address")
         yield from _fields(a, b, f".{at}", tuple(name for name in _PLACE if name != "address"))
 
 
@@ -248,6 +265,17 @@ def _address(
         yield by_rule("memory.owner-unknown", at, *addresses)
     else:
         yield by_rule("memset.destination" if at == ".destination" else "memcpy.address", at, *addresses)
+
+
+def is_managed(node: MemcpyNode) -> bool:
+    """Whether a side of a copy is known to be managed memory: the driver does not stage its way to host memory."""
+    return any(side.pointer is not None and side.pointer.managed is True for side in (node.source, node.destination))
+
+
+def _is_staged_alike(old: PointerFacts | None, new: PointerFacts | None) -> bool:
+    """Whether what was made for one host address serves the other: not if it may be pinned memory and then pageable."""
+    pageable = old is not None and old.memory_type == _UNKNOWN_MEMORY
+    return pageable or (new is not None and new.memory_type not in {None, _UNKNOWN_MEMORY})
 
 
 def _is_owner_known(pointer: PointerFacts | None) -> bool:

@@ -423,7 +423,8 @@ _MEMORY: Final = (
         "memory.unknown", "MemcpyOperand.pointer", _UNDETERMINED, "measured",
         "An operand is named as unified, and its memory is not the driver's, as pageable host memory: the driver takes "
         "the update from and to memory that has a context, and the launch may fault (seen from device to pageable "
-        "memory).",
+        "memory). It faults as well where the host side of a copy from or to managed memory goes from pinned to "
+        "pageable memory.",
         _MEASURED,
     ),
     Rule(

@@ -4,6 +4,7 @@ Nodes are walked as the driver pairs them (`sigcontract.compare.pairing`), so tw
 node, and the driver refuses none of the pairs.
 """
 
+from collections.abc import Container
 from hashlib import sha256
 from typing import Any
 
@@ -11,7 +12,7 @@ import msgspec
 
 from sigcontract.compare.differences import NodeJudge, effective_cluster, may_prefer_cluster
 from sigcontract.compare.effects import AttributeSet
-from sigcontract.compare.other_nodes import ARRAY, OWNED, UNIFIED, WAIT_FLUSH, WAITS, is_drivers
+from sigcontract.compare.other_nodes import ARRAY, HOST, OWNED, UNIFIED, WAIT_FLUSH, WAITS, is_drivers, is_managed
 from sigcontract.model.attributes import AttributeId, AttributeValue, DeviceUpdatableNode
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
@@ -154,16 +155,17 @@ def _memcpy(node: MemcpyNode) -> Any:
         names = [name for name in MemcpyOperand.__struct_fields__ if name != "pointer"]
         sides = [[getattr(side, name) for name in names] for side in (node.source, node.destination)]
         shape = node.width_bytes, node.height, node.depth, sides
+    kinds = (*OWNED, HOST) if is_managed(node) else OWNED
     owners = [
-        (side.memory_type, side.pointer if side.memory_type in OWNED else None, _place(side))
+        (side.memory_type, side.pointer if side.memory_type in kinds else None, _place(side, kinds))
         for side in (node.source, node.destination)
     ]
     return shape, owners
 
 
-def _place(operand: MemcpyOperand) -> int | None:
+def _place(operand: MemcpyOperand, kinds: Container[int]) -> int | None:
     """Return the address where the update does not carry another one, or nobody knows what it then runs."""
-    if operand.memory_type == ARRAY:
+    if operand.memory_type == ARRAY or (operand.memory_type == HOST and HOST in kinds and operand.pointer is None):
         return operand.address
     return _if_not_drivers(operand.pointer, operand.address) if operand.memory_type == UNIFIED else None
 

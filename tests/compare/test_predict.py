@@ -78,6 +78,8 @@ def conditional(kind: int | None = 0, *bodies: GraphSignature | None, handle: st
 OTHER_CONTEXT = kernel(context=0xC1, func=0xF7)
 UPDATABLE = value(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE, DeviceUpdatableNode(device_updatable=1, device_node=9))
 FLUSH = 1 << 30
+MANAGED = msgspec.structs.replace(pointer(), managed=True)
+PINNED = pointer(1)
 NO_ALLOCATION = msgspec.structs.replace(pointer(), memory_type=0, device_ordinal=-2, context=0)
 
 #: What the table of single changes does not hold: rule, verdict, the driver's result where the header ties one to it.
@@ -187,6 +189,25 @@ DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateRe
     "two unified operands that the driver does not know": (
         memcpy(operand(4, facts=NO_ALLOCATION)), memcpy(operand(4, 0x8000, facts=NO_ALLOCATION)), "memory.unknown",
         Verdict.UNDETERMINED, UpdateResult.SUCCESS,
+    ),
+    "pinned to pageable host memory beside managed memory": (
+        memcpy(operand(facts=MANAGED), operand(1, facts=PINNED)),
+        memcpy(operand(facts=MANAGED), operand(1, 0x8000, facts=NO_ALLOCATION)),
+        "memory.unknown", Verdict.UNDETERMINED, UpdateResult.SUCCESS,
+    ),
+    "host memory of which nothing was recorded, beside managed memory": (
+        memcpy(operand(facts=MANAGED), msgspec.structs.replace(operand(1), pointer=None)),
+        memcpy(operand(facts=MANAGED), msgspec.structs.replace(operand(1, 0x8000), pointer=None)),
+        "memory.unknown", Verdict.UNDETERMINED, UpdateResult.SUCCESS,
+    ),
+    "pageable to pinned host memory beside managed memory": (
+        memcpy(operand(facts=MANAGED), operand(1, facts=NO_ALLOCATION)),
+        memcpy(operand(facts=MANAGED), operand(1, 0x8000, facts=PINNED)),
+        "memcpy.address", Verdict.UPDATABLE, UpdateResult.SUCCESS,
+    ),
+    "pinned to pageable host memory beside device memory": (
+        memcpy(operand(), operand(1, facts=PINNED)), memcpy(operand(), operand(1, 0x8000, facts=NO_ALLOCATION)),
+        "memcpy.address", Verdict.UPDATABLE, UpdateResult.SUCCESS,
     ),
     "address of an unknown owner": (
         msgspec.structs.replace(memset(), pointer=None),

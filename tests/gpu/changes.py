@@ -271,6 +271,15 @@ def _hazards() -> Iterator[Change]:
     other = alone(alloc, replace(relay, value=2), free)
     yield Change("alloc, kernel, free: argument", alone(alloc, relay, free), other)
     yield from (change for change in _unified() if _is_hazard(change))
+    to_host, from_host = (
+        Memcpy(slot=0, source="managed", target="pinned"),
+        Memcpy(slot=0, source="pinned", target="managed"),
+    )
+    yield _one_node(
+        "memcpy: from managed memory, to pinned and then pageable", to_host, replace(to_host, target="pageable")
+    )
+    words = "memcpy: to managed memory, from pinned and then pageable"
+    yield _one_node(words, from_host, replace(from_host, source="pageable"))
 
 
 CHANGES = (*_kernels(), *_memory(), *_others(), *_allocations())

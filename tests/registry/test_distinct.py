@@ -62,6 +62,8 @@ POINTERS = (
     None,
     pointer(context=0xC1),
     pointer(context=0),
+    pointer(1),
+    replace(pointer(), managed=True),
     replace(pointer(), context=None, device_ordinal=None),
     replace(pointer(), memory_type=0, device_ordinal=-2, context=0),
 )
