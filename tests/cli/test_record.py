@@ -368,7 +368,7 @@ def test_signals_are_as_before_when_the_program_has_ended(tmp_path: Path) -> Non
 
 def test_a_process_that_uses_no_cuda_imports_nothing_more(setting: Setting) -> None:
     (setting.folder / "library" / "sitecustomize.py").unlink()
-    site = str(ROOT / "sigcontract" / "driver" / "record_site")
+    site = str(Path(sc.__file__).parent / "driver" / "record_site")
     recorded = setting.environment | {"PYTHONPATH": site, "SIGCONTRACT_RECORD_TO": str(setting.folder)}
 
     def imported(environment: dict[str, str]) -> set[str]:
