@@ -98,13 +98,25 @@ class EndHooks:
         return signal.getsignal(number) == self._received
 
     def _end(self, number: int) -> None:
-        """Write, then end by the signal's default action, whichever thread this is."""
+        """Write, then end by the signal's default action: not in the main thread, where that can be avoided.
+
+        It may hold a lock that the writing needs, and lets go of it once its handler has returned.
+        """
         if not self._ending.acquire(blocking=False):
             return
+        if threading.current_thread() is threading.main_thread():
+            try:
+                threading.Thread(target=self._write_and_end, args=(number,), daemon=True).start()
+            except RuntimeError:  # the process has all the threads that it can have
+                self._write_and_end(number)
+        else:
+            self._write_and_end(number)
+
+    def _write_and_end(self, number: int) -> None:
         writing = threading.Thread(target=self._write, args=(True,), daemon=True)
         try:
             writing.start()
-        except RuntimeError:  # the process has all the threads that it can have
+        except RuntimeError:  # as above
             self._write(True)  # noqa: FBT003  the callback's one argument
         else:
             writing.join(_WRITE_SECONDS)
@@ -113,10 +125,7 @@ class EndHooks:
         os.kill(os.getpid(), number)
 
     def _let_end(self) -> None:
-        """At the program's own end: wait for the thread that ends it by a signal, for as long as that may take.
-
-        Not where the signal arrives: the main thread may then hold a lock that the writing needs.
-        """
+        """At the program's own end: wait for the thread that ends it by a signal, for as long as that may take."""
         if self._ending.acquire(timeout=2 * _WRITE_SECONDS):
             self._ending.release()
 
