@@ -37,7 +37,7 @@ class Reason(Record, frozen=True, kw_only=True):
             description="first: of its group; shares: predicted safe and accepted by the driver; single-exec: CUDA "
             "allows one executable; undetermined: cannot be proved safe; "
             "predicted: the update would be refused or go stale; refused: by the driver at register; update-failed: "
-            "the driver failed at register; fallback: refused at replay."
+            "the driver failed at register, or there was no executable to try; fallback: refused at replay."
         ),
     ]
     message: Annotated[Text, Meta(description="One sentence for people.")]
