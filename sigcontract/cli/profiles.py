@@ -1,8 +1,6 @@
 """Driver profiles that a command line names: a shipped one by its id, or a file."""
 
-from pathlib import Path
-
-from sigcontract.errors import UsageError
+from sigcontract.errors import FileError, UsageError
 from sigcontract.model.profile import DriverProfile
 from sigcontract.wire.codec import load
 
@@ -27,8 +25,9 @@ def load_profile(name: str) -> DriverProfile:
     profile = shipped(name)
     if profile is not None:
         return profile
-    if not Path(name).is_file():
+    try:
+        return load(name, expect=DriverProfile)
+    except FileError as error:
         from sigcontract.driver.profile import PROFILES  # noqa: PLC0415  loaded by now
 
-        raise UsageError(f"{name!r} is neither a file nor a shipped profile ({', '.join(PROFILES)})")
-    return load(name, expect=DriverProfile)
+        raise UsageError(f"{name!r} is no shipped profile ({', '.join(PROFILES)}), and {error}") from error

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -17,14 +16,14 @@ from sigcontract.cli.profiles import shipped
 from sigcontract.cli.terminal import columns, use_color
 from sigcontract.compare.alignment import Block, fold
 from sigcontract.compare.matching import no_graph
-from sigcontract.errors import UsageError
+from sigcontract.errors import FileError, UsageError
 from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
 from sigcontract.model.profile import DriverProfile
 from sigcontract.report.names import demangle, safe
 from sigcontract.report.phrases import counted
 from sigcontract.wire.canonical import portable_digest
 from sigcontract.wire.codec import load
-from sigcontract.wire.documents import document_name
+from sigcontract.wire.documents import Document, document_name
 
 __all__ = ["register", "run"]
 
@@ -67,7 +66,7 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the file."""
-    document = (None if Path(args.file).exists() else shipped(args.file)) or load(args.file)
+    document = _document(args.file)
     if isinstance(document, DriverProfile):
         if args.format == "json":
             write_json(document)
@@ -84,6 +83,16 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.writelines(f"{line}\n" for line in _lines(document, views, args))
     return Exit.OK
+
+
+def _document(name: str) -> Document:
+    try:
+        return load(name)
+    except FileError:
+        profile = shipped(name)
+        if profile is None:
+            raise
+        return profile
 
 
 def _chosen(dump: SignatureDump, labels: list[str]) -> list[LabeledGraph]:

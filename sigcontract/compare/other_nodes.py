@@ -29,7 +29,7 @@ __all__ = [
     "WAITS",
     "WAIT_FLUSH",
     "is_drivers",
-    "is_managed",
+    "may_be_managed",
     "node_differences",
     "node_refusal",
 ]
@@ -218,7 +218,7 @@ def _memcpy(old: MemcpyNode, new: MemcpyNode) -> Iterator[Difference]:
     yield from _fields(old, new, "", ("width_bytes",))
     for name, before, after in _changed(old, new, ("height", "depth")):
         yield by_rule("memcpy.one-row", f".{name}", before, after)
-    beside_managed = is_managed(old) or is_managed(new)
+    beside_managed = may_be_managed(old) or may_be_managed(new)
     for at in _SIDES:
         a, b = getattr(old, at), getattr(new, at)
         if beside_managed and a.memory_type == HOST and a != b and not _is_staged_alike(a.pointer, b.pointer):
@@ -267,9 +267,12 @@ def _address(
         yield by_rule("memset.destination" if at == ".destination" else "memcpy.address", at, *addresses)
 
 
-def is_managed(node: MemcpyNode) -> bool:
-    """Whether a side of a copy is known to be managed memory: the driver does not stage its way to host memory."""
-    return any(side.pointer is not None and side.pointer.managed is True for side in (node.source, node.destination))
+def may_be_managed(node: MemcpyNode) -> bool:
+    """Whether a side of a copy is managed memory, or not known not to be: the driver does not stage its way to host."""
+    return any(
+        side.memory_type in OWNED and (side.pointer is None or side.pointer.managed is not False)
+        for side in (node.source, node.destination)
+    )
 
 
 def _is_staged_alike(old: PointerFacts | None, new: PointerFacts | None) -> bool:

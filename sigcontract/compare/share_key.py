@@ -12,7 +12,7 @@ import msgspec
 
 from sigcontract.compare.differences import NodeJudge, effective_cluster, may_prefer_cluster
 from sigcontract.compare.effects import AttributeSet
-from sigcontract.compare.other_nodes import ARRAY, HOST, OWNED, UNIFIED, WAIT_FLUSH, WAITS, is_drivers, is_managed
+from sigcontract.compare.other_nodes import ARRAY, HOST, OWNED, UNIFIED, WAIT_FLUSH, WAITS, is_drivers, may_be_managed
 from sigcontract.model.attributes import AttributeId, AttributeValue, DeviceUpdatableNode
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
@@ -155,7 +155,7 @@ def _memcpy(node: MemcpyNode) -> Any:
         names = [name for name in MemcpyOperand.__struct_fields__ if name != "pointer"]
         sides = [[getattr(side, name) for name in names] for side in (node.source, node.destination)]
         shape = node.width_bytes, node.height, node.depth, sides
-    kinds = (*OWNED, HOST) if is_managed(node) else OWNED
+    kinds = (*OWNED, HOST) if may_be_managed(node) else OWNED
     owners = [
         (side.memory_type, side.pointer if side.memory_type in kinds else None, _place(side, kinds))
         for side in (node.source, node.destination)

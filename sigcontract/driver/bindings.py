@@ -46,7 +46,7 @@ from sigcontract.driver.library import (
     Resolve,
     resolve_with_bindings,
 )
-from sigcontract.errors import DriverCallError
+from sigcontract.errors import DriverError
 
 __all__ = ["CudaDriver", "default_driver"]
 
@@ -315,7 +315,7 @@ class CudaDriver(BuildCalls):
         except BaseException:
             # A signal's exception comes when the call returns, which takes milliseconds: nobody else has the handle.
             if made.value:
-                with suppress(DriverCallError):
+                with suppress(DriverError):
                     self.graph_exec_destroy(made.value)
             raise
         return made.value or 0

@@ -289,3 +289,12 @@ def test_a_body_that_cannot_be_read_is_counted_and_one_that_can_is_shown() -> No
 )
 def test_each_state_of_an_attribute_has_its_words(attribute: LaunchAttribute, text: str) -> None:
     assert attribute_text(attribute) == text
+
+
+def test_a_shipped_profile_is_shown_by_its_id_and_what_cannot_be_read_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["show", "nvidia-h200-cuda-13.0"]) == 0
+    assert capsys.readouterr().out.startswith("nvidia-h200-cuda-13.0: NVIDIA H200 (9.0), CUDA 13.0")
+    assert main(["show", "x" * 300]) == 2
+    assert "File name too long" in capsys.readouterr().err

@@ -79,6 +79,7 @@ OTHER_CONTEXT = kernel(context=0xC1, func=0xF7)
 UPDATABLE = value(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE, DeviceUpdatableNode(device_updatable=1, device_node=9))
 FLUSH = 1 << 30
 MANAGED = msgspec.structs.replace(pointer(), managed=True)
+PERHAPS_MANAGED = msgspec.structs.replace(pointer(), managed=None)
 PINNED = pointer(1)
 NO_ALLOCATION = msgspec.structs.replace(pointer(), memory_type=0, device_ordinal=-2, context=0)
 
@@ -198,6 +199,11 @@ DOCUMENTED: dict[str, tuple[NodeSignature, NodeSignature, str, Verdict, UpdateRe
     "host memory of which nothing was recorded, beside managed memory": (
         memcpy(operand(facts=MANAGED), msgspec.structs.replace(operand(1), pointer=None)),
         memcpy(operand(facts=MANAGED), msgspec.structs.replace(operand(1, 0x8000), pointer=None)),
+        "memory.unknown", Verdict.UNDETERMINED, UpdateResult.SUCCESS,
+    ),
+    "pinned to pageable host memory beside memory that may be managed": (
+        memcpy(operand(facts=PERHAPS_MANAGED), operand(1, facts=PINNED)),
+        memcpy(operand(facts=PERHAPS_MANAGED), operand(1, 0x8000, facts=NO_ALLOCATION)),
         "memory.unknown", Verdict.UNDETERMINED, UpdateResult.SUCCESS,
     ),
     "pageable to pinned host memory beside managed memory": (
