@@ -4,8 +4,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.strategies import SearchStrategy
 from msgspec import inspect as types
 

@@ -6,12 +6,24 @@ import sys
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.profiles import load_profile
-from sigcontract.compare.groups import MEMORY_SOURCE, gaps, group_dumps
-from sigcontract.compare.named_profile import named_profile
-from sigcontract.compare.policies import POLICIES
-from sigcontract.model.dump import SignatureDump
-from sigcontract.report.groups_text import render_groups
-from sigcontract.wire.codec import load
+from sigcontract.model import (
+    SignatureDump,
+)
+from sigcontract.profiles import (
+    named_profile,
+)
+from sigcontract.report import (
+    render_groups,
+)
+from sigcontract.update import (
+    MEMORY_SOURCE,
+    POLICIES,
+    gaps,
+    group_dumps,
+)
+from sigcontract.wire import (
+    load,
+)
 
 __all__ = ["register", "run"]
 

@@ -16,7 +16,9 @@ from typing import Protocol, cast
 from sigcontract import __version__
 from sigcontract.cli.parser import Exit, Parser, Subparsers
 from sigcontract.errors import NotComparableError, SigcontractError, UsageError
-from sigcontract.report.names import safe
+from sigcontract.report import (
+    safe,
+)
 
 __all__ = ["VERBS", "console", "main"]
 

@@ -6,9 +6,14 @@ from pathlib import Path
 
 from sigcontract.cli.output import refuse_to_overwrite, write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
-from sigcontract.report.names import safe
-from sigcontract.wire.codec import load, save
-from sigcontract.wire.documents import form_of
+from sigcontract.report import (
+    safe,
+)
+from sigcontract.wire import (
+    form_of,
+    load,
+    save,
+)
 
 __all__ = ["register", "run"]
 

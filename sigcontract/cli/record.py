@@ -17,11 +17,17 @@ from typing import Any
 import msgspec
 
 from sigcontract.cli.parser import Parser, Subparsers, paragraphs
-from sigcontract.driver.record_labels import DEFAULT_LABEL
-from sigcontract.driver.record_process import ProcessReport, RecordSettings, read_reports
+from sigcontract.driver import (
+    DEFAULT_LABEL,
+    ProcessReport,
+    RecordSettings,
+    read_reports,
+)
 from sigcontract.errors import FileError, UsageError
-from sigcontract.report.names import safe
-from sigcontract.report.phrases import counted
+from sigcontract.report import (
+    counted,
+    safe,
+)
 
 __all__ = ["register", "run"]
 

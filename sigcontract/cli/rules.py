@@ -9,8 +9,11 @@ from textwrap import wrap
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.terminal import columns
-from sigcontract.compare.rules import RULES, Rule
 from sigcontract.errors import UsageError
+from sigcontract.update import (
+    RULES,
+    Rule,
+)
 
 __all__ = ["register", "run"]
 

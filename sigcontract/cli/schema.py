@@ -8,9 +8,15 @@ from pathlib import Path
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.errors import DecodeError, UsageError
-from sigcontract.report.names import safe
-from sigcontract.wire.documents import FORMS
-from sigcontract.wire.schema import check_files, schema_text, write_files
+from sigcontract.report import (
+    safe,
+)
+from sigcontract.wire import (
+    FORMS,
+    check_files,
+    schema_text,
+    write_files,
+)
 
 __all__ = ["register", "run"]
 

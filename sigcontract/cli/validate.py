@@ -9,13 +9,20 @@ from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_verb
 from sigcontract.cli.terminal import progress
 from sigcontract.errors import RecordError, SigcontractError
-from sigcontract.model.dump import SignatureDump
-from sigcontract.report.names import safe
-from sigcontract.report.phrases import counted
-from sigcontract.wire.codec import decode, document_bytes
-from sigcontract.wire.decoding import sniffed
-from sigcontract.wire.faultlist import faults
-from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
+from sigcontract.model import (
+    SignatureDump,
+)
+from sigcontract.report import (
+    counted,
+    safe,
+)
+from sigcontract.wire import (
+    MAX_DOCUMENT_BYTES,
+    decode,
+    document_bytes,
+    faults,
+    sniffed,
+)
 
 __all__ = ["register", "run"]
 

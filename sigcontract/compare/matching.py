@@ -1,15 +1,19 @@
 """Which graph of one dump corresponds to which of another: by label, then by digest, then by likeness."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sigcontract.compare.sequences import likeness
-from sigcontract.errors import NotComparableError, UsageError
-from sigcontract.model.dump import LabeledGraph, SignatureDump
-from sigcontract.wire.canonical import portable_digest
+from sigcontract.model import (
+    LabeledGraph,
+    SignatureDump,
+)
+from sigcontract.update import by_label, likeness, no_graph
+from sigcontract.wire import (
+    portable_digest,
+)
 
-__all__ = ["GraphPair", "by_label", "is_partial", "match_graphs", "no_graph"]
+__all__ = ["GraphPair", "is_partial", "match_graphs"]
 
 #: Graphs are compared for likeness each with each; beyond this many pairs only label and digest decide.
 _LIKENESS_PAIRS = 10_000
@@ -67,41 +71,9 @@ def match_graphs(old: SignatureDump, new: SignatureDump, given: Sequence[tuple[s
     ]
 
 
-def by_label(dump: SignatureDump, name: str) -> dict[str, LabeledGraph]:
-    """Return the graphs of a dump by label.
-
-    Parameters
-    ----------
-    dump
-        The dump.
-    name
-        What an error calls it, as ``the old dump``.
-
-    Raises
-    ------
-    NotComparableError
-        A label stands for two of its graphs (``label_repeated``).
-    """
-    found = {entry.label: entry for entry in dump.graphs}
-    if len(found) < len(dump.graphs):
-        label, times = Counter(entry.label for entry in dump.graphs).most_common(1)[0]
-        msg = f"{name} has {times} graphs labelled {label!r}; give each graph a label of its own"
-        raise NotComparableError(msg, code="label_repeated")
-    return found
-
-
 def is_partial(dump: SignatureDump) -> bool:
     """Say whether a graph may have been captured and not be in the dump: it was cut off, or holds none at all."""
     return not (dump.complete and dump.graphs)
-
-
-def no_graph(label: str, known: Collection[str], where: str) -> UsageError:
-    """Return the error of a label that no graph has, with the nearest that one has."""
-    from difflib import get_close_matches  # noqa: PLC0415  only for a label that does not exist
-
-    near = get_close_matches(label, known, n=1) or list(known)[:1]
-    hint = f"; the nearest is {near[0]!r}" if near else ""
-    return UsageError(f"there is no graph {label!r} in {where}{hint}")
 
 
 def _named(label: str, graphs: Mapping[str, LabeledGraph], which: str) -> LabeledGraph:

@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import Struct
-from msgspec import inspect as types
+from msgspec import Struct, inspect as types
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from sigcontract.errors import RecordError

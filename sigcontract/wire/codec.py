@@ -7,13 +7,17 @@ import msgspec
 from msgspec import Meta
 
 from sigcontract.errors import DecodeError, RecordError, UsageError, VersionError
-from sigcontract.model.dump import Environment, SignatureDump
-from sigcontract.model.record import Record, Text
+from sigcontract.model import (
+    Environment,
+    Record,
+    SignatureDump,
+    Text,
+)
 from sigcontract.wire.canonical import portable_digest
+from sigcontract.wire.decoder_errors import translated
 from sigcontract.wire.decoding import is_json, sniffed, strictly_decoded
 from sigcontract.wire.documents import Document, document_name, form_of
-from sigcontract.wire.faultlist import faults
-from sigcontract.wire.faults import translated
+from sigcontract.wire.fault_list import faults
 from sigcontract.wire.files import FilePath, read_bytes, write_bytes
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
 from sigcontract.wire.v2 import GraphHeader

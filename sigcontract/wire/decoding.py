@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import DecodeError, LimitError, UsageError
+from sigcontract.wire.decoder_errors import translated
 from sigcontract.wire.documents import Form, form_named
 from sigcontract.wire.duplicates import refuse_duplicate_keys
-from sigcontract.wire.faults import translated
 from sigcontract.wire.validation import UNFIT
 
 __all__ = ["is_json", "sniffed", "strictly_decoded"]

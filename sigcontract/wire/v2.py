@@ -7,8 +7,13 @@ import msgspec
 from msgspec import Meta
 
 from sigcontract.errors import InvariantError, RecordError
-from sigcontract.model.dump import LabeledGraph, SignatureDump
-from sigcontract.model.record import Record, Text, UInt32
+from sigcontract.model import (
+    LabeledGraph,
+    Record,
+    SignatureDump,
+    Text,
+    UInt32,
+)
 from sigcontract.wire import tables
 from sigcontract.wire.canonical import portable_digest_of_valid
 from sigcontract.wire.envelope import document_type, fields_of

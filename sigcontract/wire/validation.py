@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import msgspec
 
 from sigcontract.errors import DecodeError, InvariantError, LimitError, SigcontractError, UsageError
-from sigcontract.model.graph import GraphSignature
-from sigcontract.model.record import Record
-from sigcontract.wire.faults import below, translated
+from sigcontract.model import (
+    GraphSignature,
+    Record,
+)
+from sigcontract.wire.decoder_errors import below, translated
 from sigcontract.wire.tables import Folder, Tables
 
 if TYPE_CHECKING:

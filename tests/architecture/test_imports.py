@@ -1,20 +1,37 @@
-"""Imports run one way, CUDA stays in one room, and importing the package is light."""
+"""Imports run one way and through doors, CUDA stays in one room, and importing the package is light."""
 
 import ast
 import graphlib
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-
-import pytest
 
 from tests.architecture.source import PACKAGE, imports, module_name, modules, parsed
 
 #: From the bottom up. A room may import itself and what stands before it.
-ROOMS = ("errors", "model", "wire", "driver", "compare", "registry", "report", "cli")
+ROOMS = (
+    "errors",
+    "doors",
+    "model",
+    "wire",
+    "profiles",
+    "update",
+    "driver",
+    "registry",
+    "compare",
+    "report",
+    "cli",
+)
+#: The rooms inside of `driver`, likewise.
+DRIVER_ROOMS = ("cuda", "reading", "observing", "recording", "measuring")
 TOP = {"__main__": "cli", "pytest_plugin": "cli"}
 ONLY_DRIVER = {"cuda", "cupti"}
+#: Modules that are public themselves: whoever uses sigcontract may import from them.
+PUBLIC_MODULES = {"sigcontract.registry.events", "sigcontract.registry.sglang"}
 
 
 def room(name: str) -> str | None:
@@ -26,28 +43,89 @@ def room(name: str) -> str | None:
     return found if found in ROOMS else None
 
 
+def package_of(name: str) -> str:
+    """Return the package that a module lies in, a package itself."""
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return name if path.is_dir() else name.rpartition(".")[0]
+
+
+def doors() -> list[Path]:
+    """List the stubs that say what a package lets others import."""
+    return sorted(PACKAGE.rglob("__init__.pyi"))
+
+
+def listed(door: Path) -> Iterator[tuple[str, str]]:
+    """Yield module and name of everything that a door lists."""
+    for node in parsed(door).body:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
 def test_every_module_stands_in_a_room() -> None:
     homeless = [str(path.relative_to(PACKAGE)) for path in modules() if room(module_name(path)) is None]
     assert homeless == ["__init__.py"]
 
 
-@pytest.mark.parametrize("path", modules(), ids=module_name)
-def test_imports_run_downwards(path: Path) -> None:
-    own = room(module_name(path))
-    if own is None:  # the package itself gathers the public names of all rooms
-        return
-    upwards = [
-        f"line {line}: {name}"
-        for name, line in imports(parsed(path))
-        if (other := room(name)) is not None and ROOMS.index(other) > ROOMS.index(own)
-    ]
-    assert upwards == [], f"{own} stands below what it imports"
+def test_imports_run_downwards() -> None:
+    upwards = []
+    for path in [*modules(), *doors()]:
+        own = room(module_name(path))
+        for name, line in imports(parsed(path)):
+            other = room(name)
+            if own is not None and other is not None and ROOMS.index(other) > ROOMS.index(own):
+                upwards.append(f"{module_name(path)}:{line} imports {name}")
+    assert upwards == []
 
 
-@pytest.mark.parametrize("path", modules(), ids=module_name)
-def test_no_module_imports_the_gathering_package(path: Path) -> None:
+def test_imports_inside_the_driver_run_downwards() -> None:
+    upwards = []
+    for path in modules():
+        own = module_name(path).split(".")[2:3]
+        if room(module_name(path)) != "driver" or not set(own) & set(DRIVER_ROOMS):
+            continue
+        for name, line in imports(parsed(path)):
+            other = name.split(".")[2:3] if room(name) == "driver" else []
+            if other and other[0] in DRIVER_ROOMS and DRIVER_ROOMS.index(other[0]) > DRIVER_ROOMS.index(own[0]):
+                upwards.append(f"{module_name(path)}:{line} imports {name}")
+    assert upwards == []
+
+
+def test_a_package_is_entered_by_its_door() -> None:
+    climbed = []
+    for path in modules():
+        own = module_name(path)
+        for node in ast.walk(parsed(path)):
+            if not (isinstance(node, ast.ImportFrom) and node.module and room(node.module)):
+                continue
+            entered = package_of(node.module)
+            inside = f"{package_of(own)}.".startswith(f"{entered}.")
+            if not inside and node.module != entered:
+                climbed.append(f"{own}:{node.lineno} imports from {node.module}, whose door is {entered}")
+            if room(own) != "driver" and room(node.module) == "driver" and node.module != "sigcontract.driver":
+                climbed.append(f"{own}:{node.lineno} imports from {node.module}, whose door is sigcontract.driver")
+    assert climbed == []
+
+
+def test_every_name_of_a_door_is_there_and_hides_no_module() -> None:
+    assert len(doors()) > len(DRIVER_ROOMS)
+    for door in doors():
+        package = import_module(module_name(door))
+        names = [name for _, name in listed(door)]
+        assert sorted(names) == sorted(set(names)) == package.__all__ == dir(package)
+        assert [name for name in names if getattr(package, name, None) is None] == []
+        beside = {path.stem for path in door.parent.iterdir()}
+        assert beside & set(names) == set(), f"{package.__name__}: the name of a module is the name of something else"
+
+
+def test_every_package_has_a_door() -> None:
+    packages = {path.parent for path in PACKAGE.rglob("__init__.py")}
+    assert packages == {door.parent for door in doors()}
+
+
+def test_no_module_imports_the_gathering_package() -> None:
     gathered = [
-        f"line {node.lineno}"
+        f"{module_name(path)}:{node.lineno}"
+        for path in modules()
         for node in ast.walk(parsed(path))
         if (
             isinstance(node, ast.ImportFrom)
@@ -59,11 +137,15 @@ def test_no_module_imports_the_gathering_package(path: Path) -> None:
     assert gathered == [], "import a name from where it is declared"
 
 
-@pytest.mark.parametrize("path", modules(), ids=module_name)
-def test_only_the_driver_room_imports_cuda(path: Path) -> None:
-    if room(module_name(path)) == "driver":
-        return
-    assert [name for name, _ in imports(parsed(path)) if name.split(".")[0] in ONLY_DRIVER] == []
+def test_only_the_driver_room_imports_cuda() -> None:
+    found = [
+        f"{module_name(path)}:{line} imports {name}"
+        for path in modules()
+        if room(module_name(path)) != "driver"
+        for name, line in imports(parsed(path))
+        if name.split(".")[0] in ONLY_DRIVER
+    ]
+    assert found == []
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
@@ -102,3 +184,26 @@ def test_importing_the_driver_room_imports_no_bindings() -> None:
     code = "import sys, sigcontract.driver; print(sorted({'cuda', 'cupti', 'torch'} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
+
+
+def test_comparing_records_loads_no_driver() -> None:
+    code = (
+        "import sys, sigcontract as sc; sc.SignatureRegistry; sc.diff; print([n for n in sys.modules if 'driver' in n])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_a_zipped_package_finds_its_names_and_profiles(tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path / "zipped"), "zip", PACKAGE.parent, PACKAGE.name)
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import sigcontract as sc, sigcontract.driver
+print(sys.argv[1] in sc.__file__, sc.Dim3.__name__, sigcontract.driver.shipped_profile(sys.argv[2]).id)
+"""
+    profile = "nvidia-h200-cuda-13.0"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, archive, profile], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert ended.stdout == f"True Dim3 {profile}\n"

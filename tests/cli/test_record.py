@@ -17,7 +17,7 @@ import pytest
 
 import sigcontract as sc
 from sigcontract.cli.main import main
-from sigcontract.driver.record_process import ProcessReport
+from sigcontract.driver.recording.process import ProcessReport
 from sigcontract.model.dump import SignatureDump
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,18 +28,18 @@ import sys
 from importlib import import_module
 from tests.driver.fake_cupti import FakeCupti
 cupti = FakeCupti()
-import_module("sigcontract.driver.observe").Cupti = lambda: cupti
+import_module("sigcontract.driver.observing.session").Cupti = lambda: cupti
 """
 TORCH = """
 from importlib import import_module
 import sitecustomize
-from tests.compare.build import graph, kernel
+from tests.update.build import graph, kernel
 from tests.driver.fake_cupti import FakeProgram
 program = FakeProgram(sitecustomize.cupti)
 program.nodes = {n: [] for n in range(1, 9)}
 def read(handle, observations):
     return graph(*[kernel(function=None) if handle == 7 else kernel()] * handle)
-import_module("sigcontract.driver.record").read_graph = read
+import_module("sigcontract.driver.recording.recorder").read_graph = read
 instantiate = program.instantiate
 """
 
@@ -117,7 +117,8 @@ def test_a_process_that_uses_no_cuda_never_loads_sigcontract(setting: Setting) -
             """
             import os, sys
             print(sys.hidden_ran, [name for name in sys.modules if name.startswith(("sigcontract", "msgspec"))])
-            print([entry for entry in sys.path if "record_site" in entry], "record_site" in os.environ["PYTHONPATH"])
+            site = "recording/site"
+            print([entry for entry in sys.path if site in entry], site in os.environ["PYTHONPATH"])
             """
         )
     )
@@ -259,7 +260,7 @@ def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
 
 def test_a_signal_asks_for_a_dump_at_once(setting: Setting) -> None:
     program = """
-        import os, sigcontract.driver.record_writer as writer, signal, time, torch
+        import os, sigcontract.driver.recording.writer as writer, signal, time, torch
         writer._DELAY_SECONDS = 60
         torch.instantiate(2)
         os.kill(os.getpid(), signal.SIGUSR1)
@@ -368,7 +369,7 @@ def test_signals_are_as_before_when_the_program_has_ended(tmp_path: Path) -> Non
 
 def test_a_process_that_uses_no_cuda_imports_nothing_more(setting: Setting) -> None:
     (setting.folder / "library" / "sitecustomize.py").unlink()
-    site = str(Path(sc.__file__).parent / "driver" / "record_site")
+    site = str(Path(sc.__file__).parent / "driver" / "recording" / "site")
     recorded = setting.environment | {"PYTHONPATH": site, "SIGCONTRACT_RECORD_TO": str(setting.folder)}
 
     def imported(environment: dict[str, str]) -> set[str]:

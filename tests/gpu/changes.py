@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from examples.recording.calls import CallError
-from sigcontract.compare.predict import predict_update
 from sigcontract.driver import read_graph, read_profile
+from sigcontract.update.predict import predict_update
 from tests.gpu.oracle import Step, Walk, run_walk
 from tests.gpu.rig import SPACES, Rig
 from tests.gpu.specs import (

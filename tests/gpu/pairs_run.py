@@ -145,7 +145,7 @@ def _miss(step: Step, walk: Walk, place: str, faults: list[str]) -> dict[str, An
 def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> None:
     """Run every stride-th walk and print one JSON line for each: before it, its number; after it, what it showed."""
     from examples.recording.calls import CallError  # noqa: PLC0415  CUDA in the working processes alone
-    from sigcontract.compare.predict import predict_update  # noqa: PLC0415
+    from sigcontract.update.predict import predict_update  # noqa: PLC0415
     from tests.gpu.oracle import run_walk  # noqa: PLC0415
     from tests.gpu.rig import Rig  # noqa: PLC0415
 

@@ -7,9 +7,9 @@ from typing import Any
 from cuda.bindings import driver
 
 from examples.recording.calls import check
-from sigcontract.compare.policies import same
 from sigcontract.driver import read_graph, read_profile
 from sigcontract.model.graph import GraphSignature
+from sigcontract.update.policies import same
 from tests.gpu.build import build, destroy
 from tests.gpu.rig import Rig
 from tests.gpu.specs import Edge, GraphSpec, Kernel

@@ -3,10 +3,10 @@
 import json
 
 from examples.recording.calls import CallError
-from sigcontract.compare.predict import predict_update
 from sigcontract.driver import read_graph, read_profile
 from sigcontract.model.findings import UpdatePrediction
 from sigcontract.model.graph import GraphSignature
+from sigcontract.update.predict import predict_update
 from tests.gpu.oracle import run_walk
 from tests.gpu.pairs_run import Tally, random_walk
 from tests.gpu.rig import Rig

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from examples import torch_registry
-from sigcontract.driver.bindings import default_driver
+from sigcontract.driver.cuda.driver import default_driver
 from sigcontract.model.findings import UpdateResult
 from sigcontract.registry import GraphExecRegistry
 

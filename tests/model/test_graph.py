@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sigcontract.errors import InvariantError
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency, GraphSignature

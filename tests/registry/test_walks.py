@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sigcontract.errors import DriverCallError
 from sigcontract.registry import GraphEntry

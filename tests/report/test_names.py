@@ -3,8 +3,7 @@
 import sys
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from sigcontract.report import names
 from sigcontract.report.names import demangle, differing, safe, shortened

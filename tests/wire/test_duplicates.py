@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sigcontract.errors import DecodeError
 from sigcontract.wire.duplicates import refuse_duplicate_keys

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sigcontract.errors import InvariantError
 from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribute

@@ -7,13 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 import sigcontract as sc
-from sigcontract.compare.groups import group_dumps
-from sigcontract.compare.policies import POLICIES, key, same
 from sigcontract.errors import RecordError, UsageError
 from sigcontract.model.graph import ChildGraphNode, GraphSignature
+from sigcontract.update.groups import group_dumps
+from sigcontract.update.policies import POLICIES, key, same
 from sigcontract.wire.validation import explains_unfit
-from tests.compare.build import H200, graph, kernel
 from tests.compare.dumps import dump
+from tests.update.build import H200, graph, kernel
 
 GOOD = graph(kernel())
 FUNCTIONS: dict[str, Callable[[Any], object]] = {

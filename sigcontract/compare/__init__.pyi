@@ -1,0 +1,17 @@
+from sigcontract.compare.alignment import (
+    Block as Block,
+    fold as fold,
+)
+from sigcontract.compare.dumps import (
+    DumpComparison as DumpComparison,
+    compare_dumps as compare_dumps,
+    diff as diff,
+)
+from sigcontract.compare.fail_on import (
+    FAIL_ON as FAIL_ON,
+    gate as gate,
+)
+from sigcontract.compare.graphs import (
+    Change as Change,
+    GraphChanges as GraphChanges,
+)

@@ -1,0 +1,7 @@
+from sigcontract.driver.measuring.profile import (
+    measure_profile as measure_profile,
+)
+from sigcontract.driver.measuring.verify import (
+    UpdateVerification as UpdateVerification,
+    verify_update as verify_update,
+)

@@ -1,0 +1,11 @@
+from sigcontract.driver.recording.labels import (
+    DEFAULT_LABEL as DEFAULT_LABEL,
+)
+from sigcontract.driver.recording.process import (
+    ProcessReport as ProcessReport,
+    RecordSettings as RecordSettings,
+    read_reports as read_reports,
+)
+from sigcontract.driver.recording.recorder import (
+    record_to as record_to,
+)

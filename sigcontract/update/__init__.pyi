@@ -1,0 +1,61 @@
+from sigcontract.update.attributes import (
+    ABSENT as ABSENT,
+    Difference as Difference,
+    Effects as Effects,
+    attribute_path as attribute_path,
+    by_rule as by_rule,
+)
+from sigcontract.update.field_rules import (
+    field_differences as field_differences,
+)
+from sigcontract.update.groups import (
+    MEMORY_SOURCE as MEMORY_SOURCE,
+    DumpGap as DumpGap,
+    GraphName as GraphName,
+    NearMiss as NearMiss,
+    PolicyGroups as PolicyGroups,
+    gaps as gaps,
+    group_dumps as group_dumps,
+)
+from sigcontract.update.kernels import (
+    NodeJudge as NodeJudge,
+)
+from sigcontract.update.labels import (
+    by_label as by_label,
+    no_graph as no_graph,
+)
+from sigcontract.update.pairing import (
+    NodeRefusal as NodeRefusal,
+    body_pairs as body_pairs,
+    is_device_updatable as is_device_updatable,
+    subject_of as subject_of,
+)
+from sigcontract.update.policies import (
+    POLICIES as POLICIES,
+    SETTINGS as SETTINGS,
+    check_policy as check_policy,
+    is_durable as is_durable,
+    is_unproven as is_unproven,
+    judged_key as judged_key,
+    judged_same as judged_same,
+    keeps_apart as keeps_apart,
+    key as key,
+    same as same,
+)
+from sigcontract.update.predict import (
+    MAX_ALSO as MAX_ALSO,
+    finding_of as finding_of,
+    judged_update as judged_update,
+    predict_update as predict_update,
+)
+from sigcontract.update.rules import (
+    RULES as RULES,
+    Rule as Rule,
+)
+from sigcontract.update.similarity import (
+    likeness as likeness,
+)
+from sigcontract.update.undetermined import (
+    WITHOUT_VALUE as WITHOUT_VALUE,
+    is_difference as is_difference,
+)

@@ -1,0 +1,51 @@
+from sigcontract.wire.canonical import (
+    canonical_bytes as canonical_bytes,
+    digest as digest,
+    portable_digest as portable_digest,
+)
+from sigcontract.wire.codec import (
+    Header as Header,
+    decode as decode,
+    document_bytes as document_bytes,
+    encode as encode,
+    load as load,
+    read_header as read_header,
+    save as save,
+)
+from sigcontract.wire.decoding import (
+    sniffed as sniffed,
+)
+from sigcontract.wire.documents import (
+    FORMS as FORMS,
+    Document as Document,
+    document_name as document_name,
+    form_of as form_of,
+)
+from sigcontract.wire.fault_list import (
+    faults as faults,
+)
+from sigcontract.wire.files import (
+    write_bytes as write_bytes,
+)
+from sigcontract.wire.identities import (
+    DEVICE_LOCATION as DEVICE_LOCATION,
+    portable_form as portable_form,
+)
+from sigcontract.wire.limits import (
+    MAX_DOCUMENT_BYTES as MAX_DOCUMENT_BYTES,
+    MAX_GRAPH_DEPTH as MAX_GRAPH_DEPTH,
+)
+from sigcontract.wire.schemas import (
+    check_files as check_files,
+    schema as schema,
+    schema_text as schema_text,
+    write_files as write_files,
+)
+from sigcontract.wire.v2 import (
+    GraphHeader as GraphHeader,
+)
+from sigcontract.wire.validation import (
+    explains_unfit as explains_unfit,
+    validate as validate,
+    wrong_type as wrong_type,
+)
