@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.cli.terminal import columns, use_color
 from sigcontract.compare import (
@@ -41,7 +41,7 @@ sigcontract diff a.dump.json b.dump.json --output json=diff.json --output github
 """
 
 _DESCRIPTION = """\
-Compare two dumps: graphs by label, then by digest, then by likeness; nodes aligned, so that an inserted one is one
+Compare two dumps: graphs by label, then by digest, then by similarity; nodes aligned, so that an inserted one is one
 finding; functions by which of them are the same, as handles mean nothing in another process. Each finding says what
 cuGraphExecUpdate would make of it.
 
@@ -58,8 +58,8 @@ _STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERM
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(
+    """Add the command's parser."""
+    parser = add_command(
         subparsers,
         "diff",
         summary="compare two dumps, and say what an update would make of each difference",

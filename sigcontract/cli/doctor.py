@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from sigcontract.cli.output import refuse_to_overwrite, write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import columns, status_line
 from sigcontract.driver import (
     measure_profile,
@@ -27,8 +27,8 @@ sigcontract diff a.dump.json b.dump.json --profile mine.profile.json
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(
+    """Add the command's parser."""
+    parser = add_command(
         subparsers,
         "doctor",
         summary="measure what this machine's driver reads, applies and keeps stale",

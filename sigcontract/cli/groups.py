@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from sigcontract.cli.output import write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.model import (
     SignatureDump,
@@ -43,8 +43,8 @@ exit status: 0 done, 2 wrong usage or input, 3 a dump is cut off or empty, or ca
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(
+    """Add the command's parser."""
+    parser = add_command(
         subparsers,
         "groups",
         summary="show which graphs could share an executable, and what that saves",

@@ -51,7 +51,7 @@ _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
+    """Add the command's parser."""
     parser: Parser = subparsers.add_parser(
         "record",
         help="run a program and record the graphs that it instantiates",

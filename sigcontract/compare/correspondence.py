@@ -32,7 +32,7 @@ from sigcontract.model import (
     PointerFacts,
     ProgrammaticEvent,
 )
-from sigcontract.update import likeness
+from sigcontract.update import similarity_key
 from sigcontract.wire import (
     DEVICE_LOCATION,
     portable_form,
@@ -171,10 +171,10 @@ class Aligner:
         self._by_value = by_value
         self._nodes: list[NodeSignature] = []
         self._keys: list[int] = []
-        self._likenesses: list[int] = []
+        self._similarity_keys: list[int] = []
         self._number_of: dict[NodeSignature, int] = {}
         self._key_of: dict[Any, int] = {}
-        self._likeness_of: dict[Any, int] = {}
+        self._number_of_key: dict[Any, int] = {}
         self._numbers_of_graph: dict[int, tuple[GraphSignature, list[int]]] = {}
         self._aligned: dict[tuple[int, int], AlignedGraphs] = {}
 
@@ -197,7 +197,9 @@ class Aligner:
         if known is not None:
             return known
         old_numbers, new_numbers = self.numbers(old), self.numbers(new)
-        levels = [(_View(old_numbers, table), _View(new_numbers, table)) for table in (self._keys, self._likenesses)]
+        levels = [
+            (_View(old_numbers, table), _View(new_numbers, table)) for table in (self._keys, self._similarity_keys)
+        ]
         alignment = align_by_levels(levels)
         distinct: Counter[tuple[int, int]] = Counter()
         for start, new_start, length in alignment.matches:
@@ -237,7 +239,7 @@ class Aligner:
         number = self._number_of[node] = len(self._nodes)
         self._nodes.append(node)
         self._keys.append(number if self._by_value else self._key_of.setdefault(key, len(self._key_of)))
-        self._likenesses.append(self._likeness_of.setdefault(likeness(node), len(self._likeness_of)))
+        self._similarity_keys.append(self._number_of_key.setdefault(similarity_key(node), len(self._number_of_key)))
         return number
 
     def _key(self, node: NodeSignature) -> Any:

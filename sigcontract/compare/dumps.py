@@ -23,7 +23,7 @@ from sigcontract.profiles import (
 )
 from sigcontract.update import RULES, check_policy, no_graph
 from sigcontract.wire import (
-    explains_unfit,
+    explains_invalid,
     wrong_type,
 )
 
@@ -76,7 +76,7 @@ class DumpComparison(NamedTuple):
     changes: tuple[GraphChanges | None, ...]
 
 
-@explains_unfit("old", "new", "profile")
+@explains_invalid("old", "new", "profile")
 def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions about them
     old: SignatureDump,
     new: SignatureDump,

@@ -19,12 +19,12 @@ from sigcontract.update import (
     MAX_ALSO,
     Difference,
     Effects,
+    blocks_sharing,
     body_pairs,
     by_rule,
     finding_of,
     is_difference,
     is_unproven,
-    keeps_apart,
     predict_update,
     same,
     subject_of,
@@ -35,7 +35,7 @@ __all__ = ["Change", "GraphChanges", "compare_graphs"]
 _CODE_UNKNOWN = "function.code-unknown"
 #: What is not known of functions that may differ is of no account.
 _OF_UNKNOWN_FUNCTIONS = frozenset({_CODE_UNKNOWN, "function.facts-unknown", "function.name-not-durable"})
-#: What the driver may take all the same, because it pairs nodes by order and not by likeness.
+#: What the driver may take all the same, because it pairs nodes by order and not by similarity.
 _MOVES = frozenset({"node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
 
 
@@ -159,7 +159,7 @@ class _GraphComparison:
         if moved and one_length:
             changes = self._with_moves_judged(changes)
         effects = Effects(self._profile, 0)
-        kept = [change for change in changes if keeps_apart(self._policy, change.difference, effects)]
+        kept = [change for change in changes if blocks_sharing(self._policy, change.difference, effects)]
         if kept or not changes or not one_length:
             return kept
         # The policy has the last word: nodes that moved may not go together with those that they come to stand beside.
@@ -278,7 +278,7 @@ class _GraphComparison:
             yield from _handles(graph.nodes[index], self._aligner.node(self._aligner.numbers(graph)[index]))
 
     def _with_moves_judged(self, changes: list[Change]) -> list[Change]:
-        """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by likeness."""
+        """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by similarity."""
         prediction = predict_update(*self._side_by_side(), self._profile)
         verdict = Verdict.worst((prediction.verdict, Verdict.UPDATABLE))
         if verdict is Verdict.REJECTED:

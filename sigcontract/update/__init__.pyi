@@ -33,12 +33,12 @@ from sigcontract.update.pairing import (
 from sigcontract.update.policies import (
     POLICIES as POLICIES,
     SETTINGS as SETTINGS,
+    blocks_sharing as blocks_sharing,
     check_policy as check_policy,
     is_durable as is_durable,
     is_unproven as is_unproven,
     judged_key as judged_key,
     judged_same as judged_same,
-    keeps_apart as keeps_apart,
     key as key,
     same as same,
 )
@@ -53,7 +53,7 @@ from sigcontract.update.rules import (
     Rule as Rule,
 )
 from sigcontract.update.similarity import (
-    likeness as likeness,
+    similarity_key as similarity_key,
 )
 from sigcontract.update.undetermined import (
     WITHOUT_VALUE as WITHOUT_VALUE,

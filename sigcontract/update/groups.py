@@ -16,9 +16,9 @@ from sigcontract.model import (
 from sigcontract.profiles import check_profile
 from sigcontract.update.labels import by_label
 from sigcontract.update.policies import POLICIES, key, same
-from sigcontract.update.similarity import likeness
+from sigcontract.update.similarity import similarity_key
 from sigcontract.wire import (
-    explains_unfit,
+    explains_invalid,
 )
 
 __all__ = ["MEMORY_SOURCE", "DumpGap", "GraphName", "NearMiss", "PolicyGroups", "gaps", "group_dumps"]
@@ -77,16 +77,16 @@ class DumpGap(Record, frozen=True, kw_only=True):
 
 
 #: How many nodes of each kind and name a graph has.
-_Likenesses = frozenset[tuple[tuple[int, str], int]]
+_NodeCounts = frozenset[tuple[tuple[int, str], int]]
 
 
 class _Entry(NamedTuple):
     name: GraphName
     graph: GraphSignature
-    likenesses: _Likenesses
+    node_counts: _NodeCounts
 
 
-@explains_unfit("dumps", "profile")
+@explains_invalid("dumps", "profile")
 def group_dumps(
     dumps: Sequence[SignatureDump], policies: Iterable[str] = POLICIES, profile: DriverProfile | None = None
 ) -> tuple[PolicyGroups, ...]:
@@ -109,7 +109,7 @@ def group_dumps(
         _Entry(
             GraphName(dump=place, label=entry.label),
             entry.graph,
-            frozenset(Counter(map(likeness, entry.graph.nodes)).items()),
+            frozenset(Counter(map(similarity_key, entry.graph.nodes)).items()),
         )
         for place, dump in enumerate(dumps)
         for entry in dump.graphs
@@ -163,7 +163,7 @@ def _near_miss(entry: _Entry, entries: Sequence[_Entry], policy: str, profile: D
         for other in entries
         if other is not entry and (policy == "portable" or other.name.dump == entry.name.dump)
     ]
-    nearest = nsmallest(_CANDIDATES, others, key=lambda other: _unlike(entry.likenesses, other.likenesses))
+    nearest = nsmallest(_CANDIDATES, others, key=lambda other: _unlike(entry.node_counts, other.node_counts))
     best: tuple[int, GraphName, tuple[Finding, ...]] | None = None
     for other in nearest:
         reasons = same(policy, other.graph, entry.graph, profile).reasons
@@ -176,7 +176,7 @@ def _near_miss(entry: _Entry, entries: Sequence[_Entry], policy: str, profile: D
 
 
 @lru_cache(maxsize=4096)  # many graphs of a program have the same kernels
-def _unlike(a: _Likenesses, b: _Likenesses) -> int:
+def _unlike(a: _NodeCounts, b: _NodeCounts) -> int:
     """Return how many nodes only one of two graphs has, by kind and name."""
     nodes, others = Counter(dict(a)), Counter(dict(b))
     return (nodes - others).total() + (others - nodes).total()

@@ -29,7 +29,7 @@ __all__ = [
     "UNIFIED",
     "WAITS",
     "WAIT_FLUSH",
-    "is_drivers",
+    "is_cuda_allocation",
     "may_be_managed",
     "node_differences",
     "node_refusal",
@@ -128,11 +128,11 @@ def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
 
 def _operand_answer(old: MemcpyOperand, new: MemcpyOperand, at: str) -> _Answer:
     """Return what the driver says to another owner: of a unified operand, what is not its own goes for any context."""
-    if old.memory_type != UNIFIED or (is_drivers(old.pointer) and is_drivers(new.pointer)):
+    if old.memory_type != UNIFIED or (is_cuda_allocation(old.pointer) and is_cuda_allocation(new.pointer)):
         return _owner(old.pointer, new.pointer, at, _COPY_OWNER) or ()
-    if not is_drivers(old.pointer) and not is_drivers(new.pointer):
+    if not is_cuda_allocation(old.pointer) and not is_cuda_allocation(new.pointer):
         return ()
-    context = _context(old.pointer if is_drivers(old.pointer) else new.pointer)
+    context = _context(old.pointer if is_cuda_allocation(old.pointer) else new.pointer)
     if context is None:
         return (Doubt("memory.unknown", f"{at}.address", f"{old.address:#x}", f"{new.address:#x}"),)
     if context == 0:
@@ -149,7 +149,7 @@ def _memory_type(pointer: PointerFacts | None) -> int | None:
     return None if pointer is None else pointer.memory_type
 
 
-def is_drivers(pointer: PointerFacts | None) -> bool:
+def is_cuda_allocation(pointer: PointerFacts | None) -> bool:
     """Whether memory is the driver's, or nothing was recorded of it."""
     return pointer is None or pointer.memory_type != _UNKNOWN_MEMORY
 
@@ -253,7 +253,11 @@ def _address(
     memory_type: int, old: int, new: int, pointers: tuple[PointerFacts | None, PointerFacts | None], at: str
 ) -> Iterator[Difference]:
     addresses = f"{old:#x}", f"{new:#x}"
-    if memory_type == UNIFIED and (old != new or pointers[0] != pointers[1]) and not all(map(is_drivers, pointers)):
+    if (
+        memory_type == UNIFIED
+        and (old != new or pointers[0] != pointers[1])
+        and not all(map(is_cuda_allocation, pointers))
+    ):
         yield by_rule("memory.unknown", at, *addresses)
     elif memory_type in OWNED and pointers[0] != pointers[1]:
         known = _is_owner_known(pointers[0]) and _is_owner_known(pointers[1])

@@ -24,12 +24,12 @@ from sigcontract.update.attributes import ABSENT, Difference, Effects, by_rule
 from sigcontract.update.field_rules import field_differences
 from sigcontract.update.kernels import NodeJudge, function_identity, may_prefer_cluster
 from sigcontract.update.pairing import body_pairs, pair_graphs, subject_of
-from sigcontract.update.predict import Findings, Placed, differences_along, placed_refusal
+from sigcontract.update.predict import Findings, LocatedDifference, differences_along, located_refusal
 from sigcontract.update.rules import RULES
 from sigcontract.update.share_key import share_key
 from sigcontract.wire import (
     digest,
-    explains_unfit,
+    explains_invalid,
     portable_digest,
     portable_form,
     wrong_type,
@@ -44,12 +44,12 @@ __all__ = [
     "POLICIES",
     "SETTINGS",
     "PolicyAnswer",
+    "blocks_sharing",
     "check_policy",
     "is_durable",
     "is_unproven",
     "judged_key",
     "judged_same",
-    "keeps_apart",
     "key",
     "same",
 ]
@@ -85,7 +85,7 @@ _CORRESPONDENCE: Final = {
 }
 
 #: A difference, and whether it keeps the graphs apart.
-Parting = tuple[Placed, bool]
+SharingDifference = tuple[LocatedDifference, bool]
 
 
 class PolicyAnswer(NamedTuple):
@@ -111,11 +111,11 @@ class PolicyAnswer(NamedTuple):
 
 
 class _Policy(NamedTuple):
-    compare: Callable[[GraphSignature, GraphSignature, NodeJudge], Iterator[Parting]]
+    compare: Callable[[GraphSignature, GraphSignature, NodeJudge], Iterator[SharingDifference]]
     key: Callable[[GraphSignature, NodeJudge], str]
 
 
-@explains_unfit("a", "b", "profile")
+@explains_invalid("a", "b", "profile")
 def same(
     policy: str,
     a: GraphSignature,
@@ -157,7 +157,7 @@ def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJu
     return PolicyAnswer(policy, not parting, Verdict.worst(all_found), parting)
 
 
-@explains_unfit("graph", "profile")
+@explains_invalid("graph", "profile")
 def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = None, *, flags: int = 0) -> str:
     """Return a text that is equal for graphs that are the same under a policy.
 
@@ -195,7 +195,7 @@ def is_durable(name: str) -> bool:
     return _NOT_DURABLE.match(name) is None
 
 
-def keeps_apart(policy: str, difference: Difference, effects: Effects) -> bool:
+def blocks_sharing(policy: str, difference: Difference, effects: Effects) -> bool:
     """Say whether a difference keeps two graphs from being the same under a policy.
 
     Under the share policies what is safe does not, but for what a fresh exec would launch otherwise.
@@ -215,7 +215,7 @@ def check_policy(name: str) -> None:
         raise UsageError(f"no policy is called {name!r}; there are {', '.join(POLICIES)}")
 
 
-def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
+def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
     for placed in _by_index(a, b):
         yield placed, True
     for path, node in b.walk():
@@ -224,7 +224,7 @@ def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[P
                 yield (difference, path, subject_of(node)), True
 
 
-def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
+def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
     for placed in _by_index(portable_form(a), portable_form(b)):
         if placed[0].field != ".name" or _are_durable(placed[0]):
             yield _as_correspondence(placed), True
@@ -234,20 +234,20 @@ def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterato
                 yield (difference, path, subject_of(node)), True
 
 
-def _share(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
+def _share(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
     return _shared(a, b, judge, "share")
 
 
-def _share_functions(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[Parting]:
+def _share_functions(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
     return _shared(a, b, judge, "share-functions")
 
 
-def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str) -> Iterator[Parting]:
+def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str) -> Iterator[SharingDifference]:
     pairing = pair_graphs(a, b, judge.refusal)
     if pairing.refusal is not None:
-        yield placed_refusal(pairing.refusal), True
+        yield located_refusal(pairing.refusal), True
     for placed in differences_along(pairing, (a, b), judge):
-        yield placed, keeps_apart(policy, placed[0], judge.effects)
+        yield placed, blocks_sharing(policy, placed[0], judge.effects)
     if pairing.refusal is None and a is not b:  # with itself, a graph is paired node by node
         for pair in pairing.walk(a, b):
             old, new = pair.held, pair.candidate
@@ -280,7 +280,7 @@ def is_unproven(old: KernelNodeSignature, new: KernelNodeSignature, judge: NodeJ
     return decides and may_prefer_cluster(old) != may_prefer_cluster(new)
 
 
-def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[Placed]:
+def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[LocatedDifference]:
     """Yield what differs between nodes of one index: the order is part of the record."""
     if a is b or a == b:
         return
@@ -299,7 +299,9 @@ def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[Pl
         yield from _edges(a.dependencies[index], b.dependencies[index], f"{at}dependencies[{index}]", subject)
 
 
-def _edges(old: tuple[Dependency, ...], new: tuple[Dependency, ...], at: str, subject: str) -> Iterator[Placed]:
+def _edges(
+    old: tuple[Dependency, ...], new: tuple[Dependency, ...], at: str, subject: str
+) -> Iterator[LocatedDifference]:
     if old == new:
         return
     if len(old) != len(new):
@@ -329,7 +331,7 @@ def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Differ
             yield by_rule("function.facts-unknown", f".function.{name}", None, None)
 
 
-def _as_correspondence(placed: Placed) -> Placed:
+def _as_correspondence(placed: LocatedDifference) -> LocatedDifference:
     """Name what the number of a function or a context stands for in a portable form."""
     difference, path, subject = placed
     rule = _CORRESPONDENCE.get(difference.field)
@@ -349,7 +351,7 @@ def _facts(node: KernelNodeSignature) -> str:
     return f"unknown: {', '.join(unknown)}" if unknown else "known"
 
 
-def _placed(rule_id: str, path: str, subject: str | None, old: int | str, new: int | str) -> Placed:
+def _placed(rule_id: str, path: str, subject: str | None, old: int | str, new: int | str) -> LocatedDifference:
     return by_rule(rule_id, "", old, new), path, subject
 
 

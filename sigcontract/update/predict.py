@@ -16,7 +16,7 @@ from sigcontract.update.attributes import Difference, by_rule, evidence_under
 from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.pairing import Pairing, Refusal, body_pairs, pair_graphs, subject_of
 from sigcontract.wire import (
-    explains_unfit,
+    explains_invalid,
 )
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_ALSO",
     "Findings",
-    "Placed",
+    "LocatedDifference",
     "differences_along",
     "finding_of",
     "judged_update",
-    "placed_refusal",
+    "located_refusal",
     "predict_update",
 ]
 
@@ -41,13 +41,13 @@ __all__ = [
 MAX_ALSO: Final = 8
 
 #: A difference, the path of its node in the candidate, and the node for people (None: the graphs as a whole differ).
-Placed = tuple[Difference, str, str | None]
+LocatedDifference = tuple[Difference, str, str | None]
 
 #: The node that each node of the exec's graph was at the first launch, by path; None: they are the same.
 Origin = dict[str, "NodeSignature"] | None
 
 
-@explains_unfit("held", "candidate", "profile", "fixed")
+@explains_invalid("held", "candidate", "profile", "fixed")
 def predict_update(
     held: "GraphSignature",
     candidate: "GraphSignature",
@@ -93,7 +93,7 @@ def judged_update(
     findings = Findings(judge.profile)
     refusal = pairing.refusal
     if refusal is not None:
-        findings.add(placed_refusal(refusal))
+        findings.add(located_refusal(refusal))
     origin: Origin = None
     if refusal is None and fixed is not None and fixed is not held:
         origin = _origin(fixed, held, judge, findings)
@@ -116,7 +116,7 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
     """Return the node at the first launch of each node that the exec holds, and add where that cannot be told."""
     pairing = pair_graphs(fixed, held, judge.refusal)
     if pairing.refusal is not None:
-        findings.add(placed_refusal(pairing.refusal._replace(rule="topology.fixed-unrelated")))
+        findings.add(located_refusal(pairing.refusal._replace(rule="topology.fixed-unrelated")))
         return None
     origin: dict[str, NodeSignature] = {}
     for pair in pairing.walk(fixed, held):
@@ -146,7 +146,7 @@ def _add_hidden(origin: dict[str, "NodeSignature"], held: "GraphSignature", find
             findings.add((by_rule("conditional.unreadable", "", "unreadable", "readable"), body, None))
 
 
-def placed_refusal(refusal: Refusal) -> Placed:
+def located_refusal(refusal: Refusal) -> LocatedDifference:
     """Return a refusal as a difference with its place."""
     return by_rule(refusal.rule, "", refusal.old, refusal.new), refusal.path, refusal.subject
 
@@ -162,9 +162,9 @@ class Findings:
 
     def __init__(self, profile: "DriverProfile | None") -> None:
         self._profile = profile
-        self._places: dict[Difference, list[Placed]] = {}
+        self._places: dict[Difference, list[LocatedDifference]] = {}
 
-    def add(self, placed: Placed) -> None:
+    def add(self, placed: LocatedDifference) -> None:
         """Add a difference."""
         self._places.setdefault(placed[0], []).append(placed)
 
@@ -203,7 +203,7 @@ def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where 
     at: tuple[str, str] = ("", ""),
     *,
     refused: bool = False,
-) -> Iterator[Placed]:
+) -> Iterator[LocatedDifference]:
     """Yield what the pairs of two graphs differ in; of a refused update only what leaves its answer open.
 
     Parameters

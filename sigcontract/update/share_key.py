@@ -32,7 +32,16 @@ from sigcontract.model import (
 )
 from sigcontract.update.attributes import AttributeSet
 from sigcontract.update.kernels import NodeJudge, effective_cluster, may_prefer_cluster
-from sigcontract.update.memory_nodes import ARRAY, HOST, OWNED, UNIFIED, WAIT_FLUSH, WAITS, is_drivers, may_be_managed
+from sigcontract.update.memory_nodes import (
+    ARRAY,
+    HOST,
+    OWNED,
+    UNIFIED,
+    WAIT_FLUSH,
+    WAITS,
+    is_cuda_allocation,
+    may_be_managed,
+)
 
 __all__ = ["share_key"]
 
@@ -176,4 +185,4 @@ def _place(operand: MemcpyOperand, kinds: Container[int]) -> int | None:
 
 
 def _if_not_drivers(pointer: PointerFacts | None, address: int) -> int | None:
-    return None if is_drivers(pointer) else address
+    return None if is_cuda_allocation(pointer) else address

@@ -2,9 +2,9 @@
 
 from sigcontract.model import KernelNodeSignature, NodeSignature
 
-__all__ = ["likeness"]
+__all__ = ["similarity_key"]
 
 
-def likeness(node: NodeSignature) -> tuple[int, str]:
+def similarity_key(node: NodeSignature) -> tuple[int, str]:
     """Return what a node keeps when it changes: its CUgraphNodeType, and a kernel's name."""
     return node.node_type, node.name if isinstance(node, KernelNodeSignature) else ""

@@ -45,7 +45,7 @@ from sigcontract.wire.v2 import (
     GraphHeader as GraphHeader,
 )
 from sigcontract.wire.validation import (
-    explains_unfit as explains_unfit,
+    explains_invalid as explains_invalid,
     validate as validate,
     wrong_type as wrong_type,
 )

@@ -15,7 +15,7 @@ from sigcontract.wire.decoder_errors import below
 from sigcontract.wire.decoding import sniffed, strictly_decoded
 from sigcontract.wire.documents import Form
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES, MAX_FAULTS, MAX_LISTED_BYTES
-from sigcontract.wire.validation import UNFIT
+from sigcontract.wire.validation import INVALID_RECORD
 
 __all__ = ["faults"]
 
@@ -50,7 +50,7 @@ def _of_types(form: Form, data: bytes, *, text: bool) -> list[RecordError]:
 
     try:
         plain = (msgspec.json if text else msgspec.msgpack).decode(data)
-    except UNFIT:
+    except INVALID_RECORD:
         return []  # the typed decoder says where
     try:
         _adapter(form.wire).validate_python(plain)

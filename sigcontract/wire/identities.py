@@ -29,7 +29,7 @@ from sigcontract.model import (
     ProgrammaticEvent,
 )
 from sigcontract.wire.limits import MAX_GRAPH_DEPTH
-from sigcontract.wire.validation import explains_unfit
+from sigcontract.wire.validation import explains_invalid
 
 __all__ = ["DEVICE_LOCATION", "portable_form"]
 
@@ -38,7 +38,7 @@ _NO_HANDLE = "0x" + "0" * 16
 DEVICE_LOCATION = 1
 
 
-@explains_unfit("graph")
+@explains_invalid("graph")
 def portable_form(graph: GraphSignature) -> GraphSignature:
     """Return the graph with its process taken out, equal for two runs that captured the same.
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sigcontract.compare.correspondence import Aligner, Correspondence, identities, renumbered
 from sigcontract.model.graph import GraphSignature, NodeSignature
-from sigcontract.update import likeness
+from sigcontract.update import similarity_key
 from sigcontract.wire.canonical import portable_form
 from tests.compare.dumps import kernel
 from tests.strategies import LAWS, records
@@ -87,5 +87,5 @@ def test_a_number_of_two_becomes_one() -> None:
 
 
 def test_likeness_is_the_type_and_a_kernels_name() -> None:
-    assert likeness(kernel(grid=1)) == likeness(kernel(grid=2, func=9)) == (0, "probe")
-    assert likeness(memset()) == (2, "")
+    assert similarity_key(kernel(grid=1)) == similarity_key(kernel(grid=2, func=9)) == (0, "probe")
+    assert similarity_key(memset()) == (2, "")

@@ -11,7 +11,7 @@ from sigcontract.errors import RecordError, UsageError
 from sigcontract.model.graph import ChildGraphNode, GraphSignature
 from sigcontract.update.groups import group_dumps
 from sigcontract.update.policies import POLICIES, key, same
-from sigcontract.wire.validation import explains_unfit
+from sigcontract.wire.validation import explains_invalid
 from tests.compare.dumps import dump
 from tests.update.build import H200, graph, kernel
 
@@ -108,11 +108,11 @@ def test_graphs_that_are_nested_too_deeply_are_refused(name: str) -> None:
 
 
 def test_what_a_function_does_wrong_with_valid_records_is_not_blamed_on_them() -> None:
-    @explains_unfit("record")
+    @explains_invalid("record")
     def faulty(record: GraphSignature) -> int:
         return len(record.nodes) // 0
 
-    @explains_unfit("record")
+    @explains_invalid("record")
     def faulty_too(record: GraphSignature) -> object:
         raise ValueError(record)
 
