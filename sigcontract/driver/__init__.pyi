@@ -28,6 +28,7 @@ from sigcontract.driver.recording import (
     RecordSettings as RecordSettings,
     read_reports as read_reports,
     record_to as record_to,
+    run_program as run_program,
 )
 from sigcontract.profiles import (
     PROFILES as PROFILES,
