@@ -193,7 +193,8 @@ def test_the_version_loads_these_modules_alone() -> None:
         f"sys.path[:0] = {sys.path}\n"
         "from sigcontract.cli.main import main\n"
         "status = main(['--version'])\n"
-        "print(status, *sorted(name for name in sys.modules if name.partition('.')[0] not in sys.stdlib_module_names))\n"
+        "library = sys.stdlib_module_names\n"
+        "print(status, *sorted(name for name in sys.modules if name.partition('.')[0] not in library))\n"
     )
     # Without site: what an environment installs there is loaded at every start of Python.
     ended = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)

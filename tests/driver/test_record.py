@@ -75,7 +75,7 @@ def recorder(path: Path, cupti: FakeCupti) -> Iterator[Recorder]:
 def written(monkeypatch: pytest.MonkeyPatch) -> "SimpleQueue[Path]":
     """Return a queue of the files that were written, each once it is there; writing waits for nothing."""
     files: SimpleQueue[Path] = SimpleQueue()
-    save = record.save
+    save = record.save  # type: ignore[attr-defined]  # what it writes by
 
     def saved(dump: SignatureDump, path: Path) -> None:
         save(dump, path)

@@ -7,9 +7,11 @@ import pytest
 from cuda.bindings import driver
 
 from examples.recording.calls import check
-from tests.gpu.build import build, destroy
-from tests.gpu.rig import Rig, spaces_of
-from tests.gpu.specs import (
+from lab.build import destroy
+from lab.capture import build
+from lab.memory import spaces_of
+from lab.rig import Rig
+from lab.specs import (
     BatchMemOps,
     Child,
     Conditional,

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 from cuda.bindings import driver
 
 from examples.recording.calls import CallError, check
+from lab.build import BuiltGraph, destroy, node_paths
+from lab.capture import build
+from lab.memory import spaces_of
+from lab.rig import Rig
+from lab.specs import EventRecord, GraphSpec
 from sigcontract.model.findings import UpdatePrediction, UpdateResult
 from sigcontract.model.graph import GraphSignature
-from tests.gpu.build import BuiltGraph, build, destroy, node_paths
-from tests.gpu.rig import Rig, spaces_of
-from tests.gpu.specs import EventRecord, GraphSpec
 
 __all__ = ["Answer", "Predict", "Step", "Walk", "run_walk", "update"]
 
