@@ -34,6 +34,10 @@ def called(call: ast.Call) -> str:
     return ast.unparse(call.func).rsplit(".", 1)[-1]
 
 
+def all_called(function: ast.AST) -> set[str]:
+    return {called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
+
+
 @cache
 def asserting_functions() -> frozenset[str]:
     """Names of functions under tests that assert, themselves or through another such function."""
@@ -44,13 +48,9 @@ def asserting_functions() -> frozenset[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     asserting = {name for name, node in functions.items() if asserting_itself(node)}
+    calls = {name: all_called(node) for name, node in functions.items() if name not in asserting}
     while True:
-        more = {
-            name
-            for name, node in functions.items()
-            if name not in asserting
-            and any(isinstance(inner, ast.Call) and called(inner) in asserting for inner in ast.walk(node))
-        }
+        more = {name for name, names in calls.items() if name not in asserting and names & asserting}
         if not more:
             return frozenset(asserting)
         asserting |= more
@@ -65,9 +65,7 @@ def every_test_in(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def asserts(function: ast.AST) -> bool:
-    return asserting_itself(function) or any(
-        isinstance(inner, ast.Call) and called(inner) in asserting_functions() for inner in ast.walk(function)
-    )
+    return asserting_itself(function) or bool(all_called(function) & asserting_functions())
 
 
 def test_every_test_asserts_something() -> None:

@@ -29,6 +29,7 @@ from sigcontract.model.nodes import (
 from sigcontract.model.record import Record
 from sigcontract.wire import codec
 from sigcontract.wire.canonical import canonical_bytes, digest, portable_digest, portable_form
+from tests.compare import build
 from tests.strategies import LAWS, graphs, records
 
 RECORDS = sorted(
@@ -43,18 +44,9 @@ RECORDS = sorted(
 
 
 def kernel(name: str = "k", **changed: Any) -> KernelNodeSignature:
-    node = KernelNodeSignature(
-        name=name,
-        kern=0,
-        func=0xA0,
-        context=0xC0,
-        grid_dim=Dim3(x=1, y=1, z=1),
-        block_dim=Dim3(x=32, y=1, z=1),
-        dynamic_shared_mem_bytes=0,
-        attributes=(),
-        function=None,
+    return msgspec.structs.replace(
+        build.kernel(name=name, func=0xA0, grid=1, block=32, only=(), function=None), **changed
     )
-    return msgspec.structs.replace(node, **changed)
 
 
 def unordered(*found: NodeSignature) -> GraphSignature:
