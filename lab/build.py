@@ -38,7 +38,6 @@ __all__ = [
     "add_all",
     "arguments_of",
     "attributes_of",
-    "destroy",
     "edges_of",
     "mem_op",
     "memcpy_params",
@@ -107,11 +106,6 @@ class BuiltGraph:
     def handle(self) -> int:
         """The CUgraph."""
         return self.builder.graph
-
-
-def destroy(built: BuiltGraph) -> None:
-    """Destroy the graph."""
-    built.builder.destroy()
 
 
 def node_paths(built: BuiltGraph) -> dict[int, str]:
@@ -199,7 +193,7 @@ def add(ground: Ground, built: BuiltGraph, node: NodeSpec) -> int:  # noqa: C901
                 add_all(ground, node.graph, child)
                 return builder.child(child.handle)
             finally:
-                destroy(child)
+                child.builder.destroy()
         case Conditional():
             return _add_conditional(ground, built, node)
 

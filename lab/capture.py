@@ -1,19 +1,20 @@
 """Described graphs on a device: added node by node, or captured from a stream where the description says so."""
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from ctypes import addressof, byref
 from typing import Any
 
 from cuda.bindings import driver
 
-from examples.recording.calls import check
+from examples.recording.calls import CallError, check
 from lab.build import (
     BuiltGraph,
     add,
     add_all,
     arguments_of,
     attributes_of,
-    destroy,
     edges_of,
     mem_op,
     memcpy_params,
@@ -37,27 +38,51 @@ from lab.specs import (
 from sigcontract.driver.api import KernelLaunch
 from sigcontract.driver.attribute_values import encode_attribute
 from sigcontract.driver.layouts import StreamBatchMemOpParams
+from sigcontract.errors import DriverCallError
 from sigcontract.model.attributes import AttributeId, ClusterDim
 from tests.driver.build import GraphBuilder
 
-__all__ = ["build"]
+__all__ = ["as_call_errors", "build", "destroy"]
 
 _SET_DEPENDENCIES = 1  # CU_STREAM_SET_CAPTURE_DEPENDENCIES
 
 
 def build(rig: Rig, spec: GraphSpec) -> BuiltGraph:
-    """Build the graph, captured where the description says so. The caller destroys it."""
-    built = BuiltGraph(GraphBuilder(rig.driver))
+    """Build the graph, captured where the description says so. The caller destroys it.
+
+    Raises
+    ------
+    CallError
+        The driver refuses a node, an attribute, a dependency or the capture.
+    """
+    with as_call_errors():
+        built = BuiltGraph(GraphBuilder(rig.driver))
+        try:
+            if spec.captured:
+                _capture(rig, spec, built)
+            else:
+                add_all(rig, spec, built)
+        except BaseException:
+            if not spec.captured:  # a failed capture takes its graph along: destroying that crashed now and then
+                with suppress(DriverCallError):  # the first error is the one to tell
+                    built.builder.destroy()
+            raise
+        return built
+
+
+def destroy(built: BuiltGraph) -> None:
+    """Destroy the graph."""
+    with as_call_errors():
+        built.builder.destroy()
+
+
+@contextmanager
+def as_call_errors() -> Iterator[None]:
+    """Let a failed call be the CallError that the experiments count, whoever made the call."""
     try:
-        if spec.captured:
-            _capture(rig, spec, built)
-        else:
-            add_all(rig, spec, built)
-    except BaseException:
-        if not spec.captured:  # a failed capture takes its graph along: destroying that crashed now and then
-            destroy(built)
-        raise
-    return built
+        yield
+    except DriverCallError as error:
+        raise CallError(error.result) from error
 
 
 def _capture(rig: Rig, spec: GraphSpec, built: BuiltGraph) -> None:

@@ -180,7 +180,8 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
 def _origin(error: BaseException) -> str:
     """Return the line of this folder that made the call."""
     here = Path(__file__).parent
-    frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).parent == here]
+    made = error.__cause__ or error  # sigcontract's own error of the call, where it made it
+    frames = [frame for frame in extract_tb(made.__traceback__) if Path(frame.filename).parent == here]
     return frames[-1].line or frames[-1].name
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sigcontract.driver.attribute_values import encode_attribute
 from sigcontract.driver.bindings import CudaDriver
 from sigcontract.driver.building import handle_array
-from sigcontract.driver.functions import Entry
+from sigcontract.driver.functions import FUNCTIONS, Entry
 from sigcontract.driver.layouts import (
     BatchMemOpNodeParams,
     GraphNodeParams,
@@ -28,7 +28,7 @@ __all__ = ["BUILD_FUNCTIONS", "Edge", "GraphBuilder"]
 Edge = int | tuple[int, int, int]
 
 BUILD_FUNCTIONS: dict[str, Entry] = {
-    "cuGraphAddKernelNode": Entry(12000, "pppzp"),
+    **{name: FUNCTIONS[name] for name in ("cuGetErrorName", "cuGraphAddKernelNode")},
     "cuGraphAddMemcpyNode": Entry(10000, "pppzpp"),
     "cuGraphAddMemsetNode": Entry(10000, "pppzpp"),
     "cuGraphAddHostNode": Entry(10000, "pppzp"),

@@ -60,7 +60,8 @@ class FakeGround:
     """What `lab.rig.Rig` is on a device."""
 
     def __init__(self) -> None:
-        self.driver = FakeDriver().driver()
+        self.fake = FakeDriver()
+        self.driver = self.fake.driver()
         self.spaces = {name: Space(name, self.driver.mem_alloc(SPACE_BYTES)) for name in SPACES}
         self.functions = {name: self._function(name) for name in FUNCTIONS}
         self.host_functions = {"sem_post": 0x10, "sem_trywait": 0x20}
@@ -145,6 +146,19 @@ def test_a_graph_of_one_seed_is_always_the_same() -> None:
     first, again = (random_graph(Random("walk")) for _ in range(2))  # noqa: S311  as above
     assert first == again
     assert random_graph(Random("another")) != first  # noqa: S311
+
+
+@pytest.mark.parametrize("call", ["cuGraphAddKernelNode", "cuGraphKernelNodeSetAttribute", "cuGraphAddDependencies"])
+def test_a_graph_that_the_driver_refuses_is_a_call_error_and_gone(call: str) -> None:
+    capture = pytest.importorskip("lab.capture", reason="needs cuda-bindings", exc_type=ImportError)
+    ground = FakeGround()
+    graphs = len(ground.fake.graphs)
+    ground.fake.fail(call, 1)
+    kernels = tuple(Kernel(slot=slot, cluster=(2, 1, 1)) for slot in range(2))
+    with pytest.raises(capture.CallError) as caught:
+        capture.build(ground, GraphSpec(nodes=kernels, dependencies=((), (Edge(node=0),))))
+    assert caught.value.result == "CUDA_ERROR_INVALID_VALUE"
+    assert len(ground.fake.graphs) == graphs
 
 
 def test_every_node_has_its_path_in_the_signature(ground: FakeGround) -> None:

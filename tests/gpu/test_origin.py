@@ -7,8 +7,7 @@ from typing import Any
 from cuda.bindings import driver
 
 from examples.recording.calls import check
-from lab.build import destroy
-from lab.capture import build
+from lab.capture import build, destroy
 from lab.rig import Rig
 from lab.specs import Edge, GraphSpec, Kernel
 from sigcontract.compare.policies import same

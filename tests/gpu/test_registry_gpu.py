@@ -12,8 +12,8 @@ import pytest
 from cuda.bindings import driver
 
 from examples.recording.calls import CallError, check
-from lab.build import BuiltGraph, destroy
-from lab.capture import build
+from lab.build import BuiltGraph
+from lab.capture import build, destroy
 from lab.generate import random_graph
 from lab.memory import spaces_of
 from lab.mutate import mutate

@@ -7,8 +7,7 @@ import pytest
 from cuda.bindings import driver
 
 from examples.recording.calls import check
-from lab.build import destroy
-from lab.capture import build
+from lab.capture import build, destroy
 from lab.memory import spaces_of
 from lab.rig import Rig
 from lab.specs import (
