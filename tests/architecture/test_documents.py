@@ -94,7 +94,7 @@ def narrower_codes() -> set[tuple[str, str]]:
         (keyword.value.value, ast.unparse(node.func))
         for path in modules()
         for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in errors.__all__
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in errors.__all__
         for keyword in node.keywords
         if keyword.arg in {"code", "reason"}
         and isinstance(keyword.value, ast.Constant)

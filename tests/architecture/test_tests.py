@@ -31,7 +31,7 @@ def asserting_itself(function: ast.AST) -> bool:
 
 
 def called(call: ast.Call) -> str:
-    return ast.unparse(call.func).rsplit(".", 1)[-1]
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def all_called(function: ast.AST) -> set[str]:
@@ -88,7 +88,7 @@ def reads_a_clock(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):  # a program that a test runs
         return re.search(rf"\btime\.(sleep|time|{'|'.join(sorted(CLOCKS))})\(", node.value) is not None
     if isinstance(node, ast.Attribute):
-        return node.attr in CLOCKS or ast.unparse(node) in {"time.time", "time.sleep"}
+        return node.attr in CLOCKS or (node.attr in {"time", "sleep"} and ast.unparse(node.value) == "time")
     return isinstance(node, ast.ImportFrom) and node.module == "time"
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sigcontract.driver.record_signals import EndHooks
+
 START = """
 import ctypes, os, signal, sys, threading
 from sigcontract.driver.record_signals import EndHooks
@@ -203,6 +205,13 @@ reading, writing = os.pipe(); os.set_blocking(writing, False); signal.set_wakeup
     program.ready()
     program.send(signal.SIGTERM)
     assert program.end() == (-signal.SIGTERM, "", "end ")
+
+
+def test_a_pipe_that_is_closed_as_it_is_about_to_be_read_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    hooks = EndHooks(lambda ends: ends, None)
+    monkeypatch.setattr(hooks, "_is_open", lambda _end: True)
+    assert hooks._read_end == -1
+    assert hooks._received_numbers() == b""
 
 
 def test_outside_of_the_main_thread_signals_are_left_alone_and_that_is_told(tmp_path: Path) -> None:
