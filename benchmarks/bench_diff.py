@@ -24,7 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 import sigcontract as sc
-from sigcontract.driver.profile import shipped_profile
+from sigcontract.profiles import shipped_profile
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "torch-block.dump.json"
 ROUNDS = 5

@@ -22,9 +22,9 @@ from cuda.bindings import driver
 
 from examples.recording.calls import check, compile_source, open_device
 from sigcontract.driver import environment, read_graph
-from sigcontract.driver.code_identity import kernel_hashes
-from sigcontract.driver.layouts import LaunchAttribute, LaunchConfig
-from sigcontract.driver.observe import observe
+from sigcontract.driver.cuda.layouts import LaunchAttribute, LaunchConfig
+from sigcontract.driver.observing.cubin import kernel_hashes
+from sigcontract.driver.observing.session import observe
 
 LAUNCHES = 2000
 REPEATS = 9

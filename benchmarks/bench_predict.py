@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sigcontract.compare.policies import key, same
-from sigcontract.compare.predict import predict_update
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.findings import UpdateResult, Verdict
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import GraphSignature
+from sigcontract.update.policies import key, same
+from sigcontract.update.predict import predict_update
 from sigcontract.wire.codec import decode, encode
-from tests.compare.build import ENVIRONMENT, FACTS, H200, graph, kernel
+from tests.update.build import ENVIRONMENT, FACTS, H200, graph, kernel
 
 NODES = 400
 GOAL_SECONDS = 0.002

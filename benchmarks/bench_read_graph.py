@@ -23,9 +23,9 @@ from typing import Any
 from cuda.bindings import driver as cuda  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from sigcontract.driver import read_graph
-from sigcontract.driver.bindings import CudaDriver
-from sigcontract.driver.environment import display_driver_version
-from sigcontract.driver.probe import Probe, ProbeRig
+from sigcontract.driver.cuda.driver import CudaDriver
+from sigcontract.driver.measuring.rig import Probe, ProbeRig
+from sigcontract.driver.reading.process_environment import display_driver_version
 from sigcontract.model.attributes import ClusterDim
 
 _FIVE = (

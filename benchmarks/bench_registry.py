@@ -21,7 +21,7 @@ from typing import Any
 
 from sigcontract.model.graph import GraphSignature
 from sigcontract.registry import SignatureRegistry
-from tests.compare.build import H200, graph, kernel
+from tests.update.build import H200, graph, kernel
 
 NODES = 400
 SIGNATURES = 10_000
@@ -95,7 +95,7 @@ def measure_device() -> dict[str, float]:
 def _launches(graph: int, stream: int) -> dict[str, float]:
     from cuda.bindings import driver as bindings  # noqa: PLC0415  optional
 
-    from sigcontract.driver.bindings import default_driver  # noqa: PLC0415  needs a driver
+    from sigcontract.driver.cuda.driver import default_driver  # noqa: PLC0415  needs a driver
     from sigcontract.registry import GraphExecRegistry  # noqa: PLC0415
 
     driver = default_driver()
@@ -148,8 +148,8 @@ def _torch_launches() -> dict[str, float]:
 
 
 def _switches(graphs: Sequence[int], stream: int) -> dict[str, float]:
-    from sigcontract.driver.bindings import default_driver  # noqa: PLC0415  needs a driver
-    from sigcontract.driver.layouts import UpdateResultInfo  # noqa: PLC0415
+    from sigcontract.driver.cuda.driver import default_driver  # noqa: PLC0415  needs a driver
+    from sigcontract.driver.cuda.layouts import UpdateResultInfo  # noqa: PLC0415
     from sigcontract.registry import GraphExecRegistry  # noqa: PLC0415
 
     driver = default_driver()
@@ -184,7 +184,7 @@ def _switches(graphs: Sequence[int], stream: int) -> dict[str, float]:
 
 def _registrations(graphs: Sequence[int]) -> dict[str, float]:
     from sigcontract.driver import read_graph  # noqa: PLC0415  needs a driver
-    from sigcontract.driver.bindings import default_driver  # noqa: PLC0415
+    from sigcontract.driver.cuda.driver import default_driver  # noqa: PLC0415
     from sigcontract.registry import GraphExecRegistry  # noqa: PLC0415
 
     driver = default_driver()
@@ -254,8 +254,8 @@ def _host() -> str:
 
 
 def _device_report() -> dict[str, Any]:
-    from sigcontract.driver.bindings import default_driver  # noqa: PLC0415  needs a driver
-    from sigcontract.driver.environment import environment  # noqa: PLC0415  needs a driver
+    from sigcontract.driver.cuda.driver import default_driver  # noqa: PLC0415  needs a driver
+    from sigcontract.driver.reading.process_environment import environment  # noqa: PLC0415  needs a driver
 
     results = {name: round(value, 3) for name, value in measure_device().items()}
     run: dict[str, Any] = {"host": _host(), "results": results}

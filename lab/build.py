@@ -25,8 +25,8 @@ from lab.specs import (
     Memset,
     NodeSpec,
 )
-from sigcontract.driver.bindings import CudaDriver
-from sigcontract.driver.layouts import MemcpyParams, StreamBatchMemOpParams
+from sigcontract.driver.cuda.driver import CudaDriver
+from sigcontract.driver.cuda.layouts import MemcpyParams, StreamBatchMemOpParams
 from sigcontract.model.attributes import AttributeId
 from tests.driver.build import Edge as BuilderEdge
 from tests.driver.build import GraphBuilder

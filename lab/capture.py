@@ -35,9 +35,9 @@ from lab.specs import (
     Memset,
     NodeSpec,
 )
-from sigcontract.driver.api import KernelLaunch
-from sigcontract.driver.attribute_values import encode_attribute
-from sigcontract.driver.layouts import StreamBatchMemOpParams
+from sigcontract.driver.cuda.api import KernelLaunch
+from sigcontract.driver.cuda.layouts import StreamBatchMemOpParams
+from sigcontract.driver.reading.attribute_values import encode_attribute
 from sigcontract.errors import DriverCallError
 from sigcontract.model.attributes import AttributeId, ClusterDim
 from tests.driver.build import GraphBuilder

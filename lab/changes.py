@@ -35,8 +35,8 @@ from lab.specs import (
     Memset,
     NodeSpec,
 )
-from sigcontract.compare.predict import predict_update
 from sigcontract.driver import read_graph, read_profile
+from sigcontract.update.predict import predict_update
 
 __all__ = ["CHANGES", "HAZARDS", "Change", "step_of"]
 

@@ -147,7 +147,7 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
     from examples.recording.calls import CallError  # noqa: PLC0415  CUDA in the working processes alone
     from lab.oracle import run_walk  # noqa: PLC0415
     from lab.rig import Rig  # noqa: PLC0415
-    from sigcontract.compare.predict import predict_update  # noqa: PLC0415
+    from sigcontract.update.predict import predict_update  # noqa: PLC0415
 
     rig, profile, end = Rig(), read_profile(), time.monotonic() + seconds
     for index in range(first, last, stride):

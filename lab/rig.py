@@ -8,7 +8,7 @@ from cuda.bindings import driver
 from examples.recording.calls import check, open_device
 from lab.kernels import REPORT_WORDS, load_functions
 from lab.memory import HOST_SPACES, PATTERN_BYTES, SLOT_BYTES, SLOTS, SPACE_BYTES, SPACES, ZERO_BYTES, Space
-from sigcontract.driver.bindings import default_driver
+from sigcontract.driver.cuda.driver import default_driver
 
 __all__ = ["SEMAPHORE_BYTES", "Rig"]
 

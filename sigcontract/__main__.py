@@ -1,6 +1,6 @@
 """``python -m sigcontract``: the same as the command ``sigcontract``."""
 
-from sigcontract.cli.main import console
+from sigcontract.cli import console
 
 __all__: list[str] = []
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from sigcontract.driver.bindings import CudaDriver
+from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.errors import DriverUnavailableError
 from tests.driver.fake import FakeDriver
 

@@ -11,7 +11,7 @@ import triton
 from triton import language as tl
 
 from examples.recording.writing import output_path, write
-from sigcontract.driver.observe import Observations, observe
+from sigcontract.driver import Observations, observe
 
 ELEMENTS = 4096
 BLOCK = 1024

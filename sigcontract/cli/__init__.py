@@ -1,3 +1,5 @@
-"""The verbs of the command line; the rules they apply live in the rooms below."""
+"""The commands; the rules they apply live in the rooms below."""
 
-__all__: list[str] = []
+from sigcontract.doors import attach
+
+__getattr__, __dir__, __all__ = attach(__spec__)

@@ -2,23 +2,33 @@
 
 import argparse
 import gc
-import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.cli.terminal import columns, use_color
-from sigcontract.compare.diff import Comparison, compare_dumps
-from sigcontract.compare.gate import FAIL_ON, gate
-from sigcontract.compare.policies import POLICIES
+from sigcontract.compare import (
+    FAIL_ON,
+    DumpComparison,
+    compare_dumps,
+    gate,
+)
 from sigcontract.errors import UsageError
-from sigcontract.model.dump import SignatureDump
-from sigcontract.report import text
-from sigcontract.wire.codec import encode, load
-from sigcontract.wire.files import write_bytes
+from sigcontract.model import (
+    SignatureDump,
+)
+from sigcontract.report import diff_github, diff_markdown, diff_text
+from sigcontract.update import (
+    POLICIES,
+)
+from sigcontract.wire import (
+    encode,
+    load,
+    write_bytes,
+)
 
 __all__ = ["register", "run"]
 
@@ -31,7 +41,7 @@ sigcontract diff a.dump.json b.dump.json --output json=diff.json --output github
 """
 
 _DESCRIPTION = """\
-Compare two dumps: graphs by label, then by digest, then by likeness; nodes aligned, so that an inserted one is one
+Compare two dumps: graphs by label, then by digest, then by similarity; nodes aligned, so that an inserted one is one
 finding; functions by which of them are the same, as handles mean nothing in another process. Each finding says what
 cuGraphExecUpdate would make of it.
 
@@ -41,12 +51,15 @@ exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage o
 
 _FORMS = ("text", "json", "markdown", "github")
 
+#: How each form draws the values of a diff.
+_FORMS_OF_DIFF = {"markdown": diff_markdown, "github": diff_github}
+
 _STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(
+    """Add the command's parser."""
+    parser = add_command(
         subparsers,
         "diff",
         summary="compare two dumps, and say what an update would make of each difference",
@@ -124,15 +137,12 @@ def _same_file(a: str, b: str) -> bool:
         return False  # loading says what is wrong with it
 
 
-def _rendered(comparison: Comparison, form: str, *, color: bool = False, width: int = 120) -> str:
+def _rendered(comparison: DumpComparison, form: str, *, color: bool = False, width: int = 120) -> str:
     if form == "text":
-        return text.render_diff(comparison, color=color, width=width)
+        return diff_text(comparison, color=color, width=width)
     if form == "json":
         return encode(comparison.diff).decode()
-    # Loaded only when asked for: a diff of two large graphs is done before all forms are imported.
-    module = importlib.import_module(f"sigcontract.report.{form}")
-    rendered: str = module.render_diff(comparison.diff)
-    return rendered
+    return _FORMS_OF_DIFF[form](comparison.diff)
 
 
 def _output(value: str) -> tuple[str, str]:

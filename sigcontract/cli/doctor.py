@@ -4,12 +4,18 @@ import argparse
 import sys
 
 from sigcontract.cli.output import refuse_to_overwrite, write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
-from sigcontract.cli.profile_lines import profile_lines
-from sigcontract.cli.terminal import status_line
-from sigcontract.driver.doctor import measure_profile
-from sigcontract.report.names import safe
-from sigcontract.wire.codec import save
+from sigcontract.cli.parser import Exit, Subparsers, add_command
+from sigcontract.cli.terminal import columns, status_line
+from sigcontract.driver import (
+    measure_profile,
+)
+from sigcontract.report import (
+    profile_lines,
+    safe,
+)
+from sigcontract.wire import (
+    save,
+)
 
 __all__ = ["register", "run"]
 
@@ -21,8 +27,8 @@ sigcontract diff a.dump.json b.dump.json --profile mine.profile.json
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(
+    """Add the command's parser."""
+    parser = add_command(
         subparsers,
         "doctor",
         summary="measure what this machine's driver reads, applies and keeps stale",
@@ -43,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         write_json(profile)
         return Exit.OK
-    sys.stdout.writelines(f"{line}\n" for line in profile_lines(profile))
+    sys.stdout.writelines(f"{line}\n" for line in profile_lines(profile, columns()))
     if args.output is not None:
         sys.stdout.write(f"saved as {safe(args.output)}\n")
     return Exit.OK

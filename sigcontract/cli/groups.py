@@ -4,14 +4,26 @@ import argparse
 import sys
 
 from sigcontract.cli.output import write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
-from sigcontract.compare.groups import MEMORY_SOURCE, gaps, group_dumps
-from sigcontract.compare.named_profile import named_profile
-from sigcontract.compare.policies import POLICIES
-from sigcontract.model.dump import SignatureDump
-from sigcontract.report.groups_text import render_groups
-from sigcontract.wire.codec import load
+from sigcontract.model import (
+    SignatureDump,
+)
+from sigcontract.profiles import (
+    named_profile,
+)
+from sigcontract.report import (
+    render_groups,
+)
+from sigcontract.update import (
+    MEMORY_SOURCE,
+    POLICIES,
+    gaps,
+    group_dumps,
+)
+from sigcontract.wire import (
+    load,
+)
 
 __all__ = ["register", "run"]
 
@@ -31,8 +43,8 @@ exit status: 0 done, 2 wrong usage or input, 3 a dump is cut off or empty, or ca
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(
+    """Add the command's parser."""
+    parser = add_command(
         subparsers,
         "groups",
         summary="show which graphs could share an executable, and what that saves",

@@ -16,12 +16,14 @@ from typing import Protocol, cast
 from sigcontract import __version__
 from sigcontract.cli.parser import Exit, Parser, Subparsers
 from sigcontract.errors import NotComparableError, SigcontractError, UsageError
-from sigcontract.report.names import safe
+from sigcontract.report import (
+    safe,
+)
 
-__all__ = ["VERBS", "console", "main"]
+__all__ = ["COMMANDS", "console", "main"]
 
-#: Each is a module of this package with ``register`` and ``run``. Only the verb that was asked for is imported.
-VERBS: tuple[str, ...] = ("record", "show", "validate", "migrate", "diff", "groups", "schema", "rules", "doctor")
+#: Each is a module of this package with ``register`` and ``run``. Only the command that was asked for is imported.
+COMMANDS: tuple[str, ...] = ("record", "show", "validate", "migrate", "diff", "groups", "schema", "rules", "doctor")
 
 #: What a shell reports for a program that SIGINT or SIGPIPE ended.
 _INTERRUPTED = 130
@@ -41,11 +43,11 @@ example:
 """
 
 
-class _Verb(Protocol):
-    """A module of this package that does one verb."""
+class _Command(Protocol):
+    """A module of this package that does one command."""
 
     def register(self, subparsers: Subparsers) -> None:
-        """Add the verb's parser."""
+        """Add the command's parser."""
 
     def run(self, args: argparse.Namespace) -> int:
         """Do it, and return the exit status."""
@@ -101,23 +103,23 @@ def console() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    verb = next((argument for argument in arguments if not argument.startswith("-")), None)
-    if verb is None:
-        needed = VERBS if {"-h", "--help"}.intersection(arguments) else ()
-    elif verb in VERBS:
-        needed = (verb,)
+    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if command is None:
+        needed = COMMANDS if {"-h", "--help"}.intersection(arguments) else ()
+    elif command in COMMANDS:
+        needed = (command,)
     else:
-        raise UsageError(f"there is no verb {verb!r}{_nearest(verb)}; `sigcontract --help` lists the verbs")
+        raise UsageError(f"there is no command {command!r}{_nearest(command)}; `sigcontract --help` lists the commands")
     try:
         args = _parser(needed).parse_args(arguments)
     except SystemExit as end:  # --help and --version print and end
         return cast("int", end.code or Exit.OK)
-    if verb is None:
-        raise UsageError("no verb was given; `sigcontract --help` lists the verbs")
-    return _module(verb).run(args)
+    if command is None:
+        raise UsageError("no command was given; `sigcontract --help` lists the commands")
+    return _module(command).run(args)
 
 
-def _parser(verbs: Iterable[str]) -> Parser:
+def _parser(commands: Iterable[str]) -> Parser:
     parser = Parser(
         prog="sigcontract",
         description="Record, compare and explain the signatures of CUDA graphs.",
@@ -126,20 +128,20 @@ def _parser(verbs: Iterable[str]) -> Parser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"sigcontract {__version__}")
-    subparsers = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
-    for verb in verbs:
-        _module(verb).register(subparsers)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+    for command in commands:
+        _module(command).register(subparsers)
     return parser
 
 
-def _module(verb: str) -> _Verb:
-    return cast("_Verb", importlib.import_module(f"sigcontract.cli.{verb}"))
+def _module(command: str) -> _Command:
+    return cast("_Command", importlib.import_module(f"sigcontract.cli.{command}"))
 
 
-def _nearest(verb: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  only for a verb that does not exist
+def _nearest(command: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  only for a command that does not exist
 
-    near = get_close_matches(verb, VERBS, n=1)
+    near = get_close_matches(command, COMMANDS, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

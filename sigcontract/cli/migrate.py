@@ -5,10 +5,15 @@ import sys
 from pathlib import Path
 
 from sigcontract.cli.output import refuse_to_overwrite, write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
-from sigcontract.report.names import safe
-from sigcontract.wire.codec import load, save
-from sigcontract.wire.documents import form_of
+from sigcontract.cli.parser import Exit, Subparsers, add_command
+from sigcontract.report import (
+    safe,
+)
+from sigcontract.wire import (
+    form_of,
+    load,
+    save,
+)
 
 __all__ = ["register", "run"]
 
@@ -20,8 +25,8 @@ sigcontract migrate new.dump.json old.dump.json --to-version 1     for a reader 
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(
+    """Add the command's parser."""
+    parser = add_command(
         subparsers,
         "migrate",
         summary="upgrade a document to the newest version, or change its format",

@@ -1,4 +1,4 @@
-"""What every verb shares: the parser that raises instead of exiting, the exit codes, and ``--format``."""
+"""What every command shares: the parser that raises instead of exiting, the exit codes, and ``--format``."""
 
 import argparse
 from enum import IntEnum
@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Protocol
 from sigcontract.cli.terminal import columns
 from sigcontract.errors import UsageError
 
-__all__ = ["Exit", "Parser", "Subparsers", "add_verb", "paragraphs"]
+__all__ = ["Exit", "Parser", "Subparsers", "add_command", "paragraphs"]
 
 
 class Exit(IntEnum):
@@ -31,19 +31,19 @@ class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose errors are UsageErrors, so that they are reported like every other error."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError, naming the help that fits the verb."""
+        """Raise UsageError, naming the help that fits the command."""
         raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
 
 
 class Subparsers(Protocol):
-    """What ``add_subparsers`` gives, and a verb's ``register`` is given; argparse has no public name for it."""
+    """What ``add_subparsers`` gives, and a command's ``register`` is given; argparse has no public name for it."""
 
     def add_parser(self, name: str, **settings: Any) -> Parser:
-        """Add the parser of one verb."""
+        """Add the parser of one command."""
         ...
 
 
-def add_verb(  # noqa: PLR0913  each is one fact of a verb, given by keyword
+def add_command(  # noqa: PLR0913  each is one fact of a command, given by keyword
     subparsers: Subparsers,
     name: str,
     *,
@@ -52,14 +52,14 @@ def add_verb(  # noqa: PLR0913  each is one fact of a verb, given by keyword
     formats: tuple[str, ...] = ("text", "json"),
     description: str | None = None,
 ) -> Parser:
-    """Add the parser of one verb, with its ``--format`` and an example at the end of its help.
+    """Add the parser of one command, with its ``--format`` and an example at the end of its help.
 
     Parameters
     ----------
     subparsers
-        As given to the verb's ``register``.
+        As given to the command's ``register``.
     name
-        The verb.
+        The command.
     summary
         One line for ``sigcontract --help``, lower case, without a full stop.
     example
@@ -72,7 +72,7 @@ def add_verb(  # noqa: PLR0913  each is one fact of a verb, given by keyword
     Returns
     -------
     Parser
-        The verb's parser, for its own arguments.
+        The command's parser, for its own arguments.
     """
     parser = subparsers.add_parser(
         name,

@@ -1,16 +1,19 @@
 """Driver profiles that a command line names: a shipped one by its id, or a file."""
 
 from sigcontract.errors import FileError, UsageError
-from sigcontract.model.profile import DriverProfile
-from sigcontract.wire.codec import load
+from sigcontract.model import (
+    DriverProfile,
+)
+from sigcontract.profiles import PROFILES, shipped_profile
+from sigcontract.wire import (
+    load,
+)
 
 __all__ = ["load_profile", "shipped"]
 
 
 def shipped(name: str) -> DriverProfile | None:
     """Return the shipped profile of that id, None where there is none."""
-    from sigcontract.driver.profile import PROFILES, shipped_profile  # noqa: PLC0415  only where one is named
-
     return shipped_profile(name) if name in PROFILES else None
 
 
@@ -28,6 +31,4 @@ def load_profile(name: str) -> DriverProfile:
     try:
         return load(name, expect=DriverProfile)
     except FileError as error:
-        from sigcontract.driver.profile import PROFILES  # noqa: PLC0415  loaded by now
-
         raise UsageError(f"{name!r} is no shipped profile ({', '.join(PROFILES)}), and {error}") from error

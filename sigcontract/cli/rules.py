@@ -7,10 +7,13 @@ from difflib import get_close_matches
 from textwrap import wrap
 
 from sigcontract.cli.output import write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import columns
-from sigcontract.compare.rules import RULES, Rule
 from sigcontract.errors import UsageError
+from sigcontract.update import (
+    RULES,
+    Rule,
+)
 
 __all__ = ["register", "run"]
 
@@ -23,8 +26,8 @@ _WIDEST = 100
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(subparsers, "rules", summary="list the rules of findings, or explain one", example=_EXAMPLE)
+    """Add the command's parser."""
+    parser = add_command(subparsers, "rules", summary="list the rules of findings, or explain one", example=_EXAMPLE)
     parser.add_argument("id", metavar="ID", nargs="?", help="the rule to explain")
 
 

@@ -6,11 +6,17 @@ from hashlib import sha256
 from pathlib import Path
 
 from sigcontract.cli.output import write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.errors import DecodeError, UsageError
-from sigcontract.report.names import safe
-from sigcontract.wire.documents import FORMS
-from sigcontract.wire.schema import check_files, schema_text, write_files
+from sigcontract.report import (
+    safe,
+)
+from sigcontract.wire import (
+    FORMS,
+    check_files,
+    schema_text,
+    write_files,
+)
 
 __all__ = ["register", "run"]
 
@@ -23,8 +29,8 @@ sigcontract schema --check schemas        exit status 1 where files are out of s
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(subparsers, "schema", summary="list, print, write or check JSON Schemas", example=_EXAMPLE)
+    """Add the command's parser."""
+    parser = add_command(subparsers, "schema", summary="list, print, write or check JSON Schemas", example=_EXAMPLE)
     parser.add_argument("document", metavar="DOCUMENT", nargs="?", help="print the schema of this document")
     parser.add_argument("version", metavar="VERSION", nargs="?", type=int, help="of this version, not the newest")
     folder = parser.add_mutually_exclusive_group()

@@ -6,24 +6,44 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from sigcontract.cli.graph_summary import kernels_of, summary_lines, unknown, usual_attributes
-from sigcontract.cli.node_rows import FunctionNumbers, NodeRow, rows
-from sigcontract.cli.node_table import table_lines
 from sigcontract.cli.output import write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
-from sigcontract.cli.profile_lines import profile_lines
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import shipped
 from sigcontract.cli.terminal import columns, use_color
-from sigcontract.compare.alignment import Block, fold
-from sigcontract.compare.matching import no_graph
+from sigcontract.compare import (
+    Block,
+    fold,
+)
 from sigcontract.errors import FileError, UsageError
-from sigcontract.model.dump import Environment, LabeledGraph, SignatureDump
-from sigcontract.model.profile import DriverProfile
-from sigcontract.report.names import demangle, safe
-from sigcontract.report.phrases import counted
-from sigcontract.wire.canonical import portable_digest
-from sigcontract.wire.codec import load
-from sigcontract.wire.documents import Document, document_name
+from sigcontract.model import (
+    DriverProfile,
+    Environment,
+    LabeledGraph,
+    SignatureDump,
+)
+from sigcontract.report import (
+    FunctionNumbers,
+    NodeRow,
+    counted,
+    demangle,
+    kernels_of,
+    profile_lines,
+    rows,
+    safe,
+    summary_lines,
+    table_lines,
+    unknown,
+    usual_attributes,
+)
+from sigcontract.update import (
+    no_graph,
+)
+from sigcontract.wire import (
+    Document,
+    document_name,
+    load,
+    portable_digest,
+)
 
 __all__ = ["register", "run"]
 
@@ -48,8 +68,8 @@ class _GraphView(NamedTuple):
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(
+    """Add the command's parser."""
+    parser = add_command(
         subparsers, "show", summary="show a dump's graphs, repeated blocks folded, or a profile", example=_EXAMPLE
     )
     parser.add_argument(
@@ -71,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         if args.format == "json":
             write_json(document)
         else:
-            sys.stdout.writelines(f"{line}\n" for line in profile_lines(document))
+            sys.stdout.writelines(f"{line}\n" for line in profile_lines(document, columns()))
         return Exit.OK
     if not isinstance(document, SignatureDump):
         raise UsageError(f"{args.file} holds a {document_name(type(document))}; show takes a dump or a profile")

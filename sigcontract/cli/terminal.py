@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
-from sigcontract.report.names import safe
+from sigcontract.report import (
+    safe,
+)
 
 __all__ = ["columns", "progress", "status_line", "use_color"]
 

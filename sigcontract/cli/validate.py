@@ -6,16 +6,23 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sigcontract.cli.output import write_json
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import progress
 from sigcontract.errors import RecordError, SigcontractError
-from sigcontract.model.dump import SignatureDump
-from sigcontract.report.names import safe
-from sigcontract.report.phrases import counted
-from sigcontract.wire.codec import decode, document_bytes
-from sigcontract.wire.decoding import sniffed
-from sigcontract.wire.faultlist import faults
-from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
+from sigcontract.model import (
+    SignatureDump,
+)
+from sigcontract.report import (
+    counted,
+    safe,
+)
+from sigcontract.wire import (
+    MAX_DOCUMENT_BYTES,
+    decode,
+    document_bytes,
+    faults,
+    sniffed,
+)
 
 __all__ = ["register", "run"]
 
@@ -37,8 +44,8 @@ class _Checked(NamedTuple):
 
 
 def register(subparsers: Subparsers) -> None:
-    """Add the verb's parser."""
-    parser = add_verb(subparsers, "validate", summary="list every fault of files", example=_EXAMPLE)
+    """Add the command's parser."""
+    parser = add_command(subparsers, "validate", summary="list every fault of files", example=_EXAMPLE)
     parser.add_argument("files", metavar="FILE", nargs="+", help="a dump, a profile or a diff, of any version")
 
 

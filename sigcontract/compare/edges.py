@@ -6,7 +6,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from sigcontract.compare.alignment import Alignment
-from sigcontract.model.graph import Dependency, GraphSignature
+from sigcontract.model import (
+    Dependency,
+    GraphSignature,
+)
 
 __all__ = ["EdgeChange", "edge_changes"]
 

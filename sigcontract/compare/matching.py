@@ -1,20 +1,24 @@
-"""Which graph of one dump corresponds to which of another: by label, then by digest, then by likeness."""
+"""Which graph of one dump corresponds to which of another: by label, then by digest, then by similarity."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sigcontract.compare.sequences import likeness
-from sigcontract.errors import NotComparableError, UsageError
-from sigcontract.model.dump import LabeledGraph, SignatureDump
-from sigcontract.wire.canonical import portable_digest
+from sigcontract.model import (
+    LabeledGraph,
+    SignatureDump,
+)
+from sigcontract.update import by_label, no_graph, similarity_key
+from sigcontract.wire import (
+    portable_digest,
+)
 
-__all__ = ["GraphPair", "by_label", "is_partial", "match_graphs", "no_graph"]
+__all__ = ["GraphPair", "is_partial", "match_graphs"]
 
-#: Graphs are compared for likeness each with each; beyond this many pairs only label and digest decide.
-_LIKENESS_PAIRS = 10_000
+#: Graphs are compared for similarity each with each; beyond this many pairs only label and digest decide.
+_SIMILARITY_PAIRS = 10_000
 #: Share of nodes, of the larger graph, that two graphs of different labels must have in common to correspond.
-_LIKENESS_NEEDED = 0.5
+_SIMILARITY_NEEDED = 0.5
 
 
 class GraphPair(NamedTuple):
@@ -59,49 +63,17 @@ def match_graphs(old: SignatureDump, new: SignatureDump, given: Sequence[tuple[s
     if left and of_old:
         _match_digests(of_old, left, partner)
         left = [entry for entry in left if entry.label not in partner]
-    if left and of_old and len(left) * len(of_old) <= _LIKENESS_PAIRS:
-        _match_likeness(of_old, left, partner)
+    if left and of_old and len(left) * len(of_old) <= _SIMILARITY_PAIRS:
+        _match_similar(of_old, left, partner)
     return [
         *(GraphPair(partner.get(entry.label), entry) for entry in new.graphs),
         *(GraphPair(entry, None) for entry in old.graphs if entry.label in of_old),
     ]
 
 
-def by_label(dump: SignatureDump, name: str) -> dict[str, LabeledGraph]:
-    """Return the graphs of a dump by label.
-
-    Parameters
-    ----------
-    dump
-        The dump.
-    name
-        What an error calls it, as ``the old dump``.
-
-    Raises
-    ------
-    NotComparableError
-        A label stands for two of its graphs (``label_repeated``).
-    """
-    found = {entry.label: entry for entry in dump.graphs}
-    if len(found) < len(dump.graphs):
-        label, times = Counter(entry.label for entry in dump.graphs).most_common(1)[0]
-        msg = f"{name} has {times} graphs labelled {label!r}; give each graph a label of its own"
-        raise NotComparableError(msg, code="label_repeated")
-    return found
-
-
 def is_partial(dump: SignatureDump) -> bool:
     """Say whether a graph may have been captured and not be in the dump: it was cut off, or holds none at all."""
     return not (dump.complete and dump.graphs)
-
-
-def no_graph(label: str, known: Collection[str], where: str) -> UsageError:
-    """Return the error of a label that no graph has, with the nearest that one has."""
-    from difflib import get_close_matches  # noqa: PLC0415  only for a label that does not exist
-
-    near = get_close_matches(label, known, n=1) or list(known)[:1]
-    hint = f"; the nearest is {near[0]!r}" if near else ""
-    return UsageError(f"there is no graph {label!r} in {where}{hint}")
 
 
 def _named(label: str, graphs: Mapping[str, LabeledGraph], which: str) -> LabeledGraph:
@@ -123,18 +95,18 @@ def _match_digests(
             partner[entry.label] = left_old.pop(labels.pop(0))
 
 
-def _match_likeness(
+def _match_similar(
     left_old: dict[str, LabeledGraph], left_new: Sequence[LabeledGraph], partner: dict[str, LabeledGraph]
 ) -> None:
     """Pair the graphs that have most nodes of one kind and name in common, the most alike first."""
-    old_counts = {label: Counter(map(likeness, entry.graph.nodes)) for label, entry in left_old.items()}
+    old_counts = {label: Counter(map(similarity_key, entry.graph.nodes)) for label, entry in left_old.items()}
     scores: list[tuple[float, int, str]] = []
     for place, entry in enumerate(left_new):
-        new_count = Counter(map(likeness, entry.graph.nodes))
+        new_count = Counter(map(similarity_key, entry.graph.nodes))
         for label, old_count in old_counts.items():
             larger = max(new_count.total(), old_count.total())
             share = (new_count & old_count).total() / larger if larger else 0.0
-            if share >= _LIKENESS_NEEDED:
+            if share >= _SIMILARITY_NEEDED:
                 scores.append((-share, place, label))
     for _, place, label in sorted(scores):
         new_label = left_new[place].label

@@ -4,20 +4,6 @@ The only room that imports cuda.* or cupti. Importing this imports neither: the 
 that needs a driver.
 """
 
-from sigcontract.driver.doctor import measure_profile
-from sigcontract.driver.environment import environment
-from sigcontract.driver.observe import observe
-from sigcontract.driver.profile import PROFILES, read_profile, shipped_profile
-from sigcontract.driver.reader import read_graph
-from sigcontract.driver.record import record_to
+from sigcontract.doors import attach
 
-__all__ = [
-    "PROFILES",
-    "environment",
-    "measure_profile",
-    "observe",
-    "read_graph",
-    "read_profile",
-    "record_to",
-    "shipped_profile",
-]
+__getattr__, __dir__, __all__ = attach(__spec__)

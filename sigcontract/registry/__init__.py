@@ -1,21 +1,5 @@
 """Groups of graphs that are the same, and executables shared only where that is true."""
 
-from sigcontract.registry.entries import ExecGroup, GraphEntry
-from sigcontract.registry.execs import GraphExecRegistry
-from sigcontract.registry.groups import Group, GroupReport, GroupStats, GroupSummary, NearestMiss, SignatureRegistry
-from sigcontract.registry.reasons import Reason
-from sigcontract.registry.stats import RegistryStats
+from sigcontract.doors import attach
 
-__all__ = [
-    "ExecGroup",
-    "GraphEntry",
-    "GraphExecRegistry",
-    "Group",
-    "GroupReport",
-    "GroupStats",
-    "GroupSummary",
-    "NearestMiss",
-    "Reason",
-    "RegistryStats",
-    "SignatureRegistry",
-]
+__getattr__, __dir__, __all__ = attach(__spec__)

@@ -2,12 +2,23 @@
 
 from typing import TYPE_CHECKING
 
-from sigcontract.compare.policies import judged_same
-from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
+from sigcontract.model import (
+    ChildGraphNode,
+    ConditionalNode,
+    GraphSignature,
+    NodeSignature,
+)
+from sigcontract.update import (
+    judged_same,
+)
 
 if TYPE_CHECKING:
-    from sigcontract.compare.differences import NodeJudge
-    from sigcontract.model.findings import Finding
+    from sigcontract.model import (
+        Finding,
+    )
+    from sigcontract.update import (
+        NodeJudge,
+    )
 
 __all__ = ["distinct_nodes", "unknowns"]
 

@@ -5,7 +5,9 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 
 from sigcontract.errors import RegistryError
-from sigcontract.model.graph import GraphSignature
+from sigcontract.model import (
+    GraphSignature,
+)
 from sigcontract.registry.reasons import Reason
 from sigcontract.registry.shared import SharedExec
 from sigcontract.registry.sources import MAX_HANDLE, SourceGraph, stream_handle

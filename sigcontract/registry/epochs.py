@@ -5,10 +5,14 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from sigcontract.compare.policies import SETTINGS
-from sigcontract.model.function import FunctionFacts
-from sigcontract.model.graph import NodeSignature
-from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model import (
+    FunctionFacts,
+    KernelNodeSignature,
+    NodeSignature,
+)
+from sigcontract.update import (
+    SETTINGS,
+)
 
 __all__ = ["HandleEpochs", "Reuse"]
 

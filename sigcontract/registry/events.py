@@ -6,7 +6,13 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from sigcontract.model.record import Handle, Record, Size, Text, UInt32
+from sigcontract.model import (
+    Handle,
+    Record,
+    Size,
+    Text,
+    UInt32,
+)
 from sigcontract.registry.user_code import raised_by
 
 __all__ = [

@@ -10,15 +10,20 @@ from types import TracebackType
 from typing import Any, Final, Literal, NoReturn, Self
 from weakref import finalize
 
-from sigcontract.compare.policies import same
-from sigcontract.driver.api import DriverApi, LaunchObservations, UpdateOutcome
-from sigcontract.driver.bindings import default_driver
-from sigcontract.driver.handles import graph_handle
-from sigcontract.driver.profile import read_profile
-from sigcontract.driver.reader import read_graph
+from sigcontract.driver import (
+    DriverApi,
+    LaunchObservations,
+    UpdateOutcome,
+    default_driver,
+    graph_handle,
+    read_graph,
+    read_profile,
+)
 from sigcontract.errors import CloseError, RegistryError, UsageError
-from sigcontract.model.findings import Finding
-from sigcontract.model.profile import DriverProfile
+from sigcontract.model import (
+    DriverProfile,
+    Finding,
+)
 from sigcontract.registry.entries import ExecGroup, GraphEntry
 from sigcontract.registry.events import (
     Event,
@@ -31,7 +36,12 @@ from sigcontract.registry.shared import RETIRED, SharedExec
 from sigcontract.registry.sources import SourceGraph, was_released
 from sigcontract.registry.stats import RegistryStats
 from sigcontract.registry.user_code import raised_by
-from sigcontract.wire.validation import wrong_type
+from sigcontract.update import (
+    same,
+)
+from sigcontract.wire import (
+    wrong_type,
+)
 
 __all__ = ["GraphExecRegistry", "check_options"]
 

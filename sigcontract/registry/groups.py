@@ -7,18 +7,28 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.policies import check_policy, judged_key, same
 from sigcontract.errors import UsageError
-from sigcontract.model.dump import LabeledGraph
-from sigcontract.model.findings import Finding
-from sigcontract.model.graph import GraphSignature
-from sigcontract.model.nodes import EmptyNode
-from sigcontract.model.profile import DriverProfile
-from sigcontract.model.record import Record, Text, UInt32
+from sigcontract.model import (
+    DriverProfile,
+    EmptyNode,
+    Finding,
+    GraphSignature,
+    LabeledGraph,
+    Record,
+    Text,
+    UInt32,
+)
 from sigcontract.registry.distinct import distinct_nodes, unknowns
-from sigcontract.wire.codec import validate
-from sigcontract.wire.validation import wrong_type
+from sigcontract.update import (
+    NodeJudge,
+    check_policy,
+    judged_key,
+    same,
+)
+from sigcontract.wire import (
+    validate,
+    wrong_type,
+)
 
 __all__ = ["Group", "GroupReport", "GroupStats", "GroupSummary", "NearestMiss", "SignatureRegistry"]
 
@@ -120,7 +130,7 @@ class SignatureRegistry:
         What the driver can read and keeps stale. Without it, an attribute that nobody could read keeps a graph
         alone, unless NVIDIA's documents or the code's compute capability prove that it has no effect.
     flags
-        CUgraphInstantiate_flags of the executables that are to be shared, as for `sigcontract.compare.policies.same`.
+        CUgraphInstantiate_flags of the executables that are to be shared, as for `sigcontract.update.policies.same`.
 
     Raises
     ------

@@ -5,7 +5,9 @@ import os
 from threading import Lock
 from typing import Final
 
-from sigcontract.driver.api import DriverApi
+from sigcontract.driver import (
+    DriverApi,
+)
 from sigcontract.errors import DriverCallError, DriverError
 
 __all__ = ["ExecTable"]

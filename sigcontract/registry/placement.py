@@ -4,12 +4,15 @@
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.policies import judged_key
-from sigcontract.driver.api import DriverApi, UpdateOutcome
+from sigcontract.driver import (
+    DriverApi,
+    UpdateOutcome,
+)
 from sigcontract.errors import DriverError, RegistryError
-from sigcontract.model.findings import UpdateResult
-from sigcontract.model.profile import DriverProfile
+from sigcontract.model import (
+    DriverProfile,
+    UpdateResult,
+)
 from sigcontract.registry import reasons
 from sigcontract.registry.distinct import unknowns
 from sigcontract.registry.entries import ExecGroup, GraphEntry
@@ -27,6 +30,10 @@ from sigcontract.registry.reasons import FIRST, Reason
 from sigcontract.registry.shared import Counts, SharedExec
 from sigcontract.registry.sources import SourceGraph
 from sigcontract.registry.stats import RegistryStats, summed
+from sigcontract.update import (
+    NodeJudge,
+    judged_key,
+)
 
 if TYPE_CHECKING:
     from sigcontract.registry.execs import GraphExecRegistry

@@ -5,16 +5,31 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from sigcontract.compare.effects import by_rule
-from sigcontract.compare.pairing import is_device_updatable, subject_of
-from sigcontract.compare.predict import finding_of
-from sigcontract.driver.api import UpdateOutcome
-from sigcontract.model.attributes import AttributeId
-from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult, Verdict
-from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
-from sigcontract.model.nodes import KernelNodeSignature, MemAllocNode, MemFreeNode
-from sigcontract.model.record import Record, Text
+from sigcontract.driver import (
+    UpdateOutcome,
+)
+from sigcontract.model import (
+    AttributeId,
+    ConditionalNode,
+    Finding,
+    GraphSignature,
+    KernelNodeSignature,
+    MemAllocNode,
+    MemFreeNode,
+    NodeSignature,
+    Record,
+    Text,
+    UpdatePrediction,
+    UpdateResult,
+    Verdict,
+)
 from sigcontract.registry.shared import Judgement
+from sigcontract.update import (
+    by_rule,
+    finding_of,
+    is_device_updatable,
+    subject_of,
+)
 
 __all__ = ["FIRST", "Reason", "fallback", "kept_apart", "shares", "single_exec", "unproved"]
 

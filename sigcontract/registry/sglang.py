@@ -11,9 +11,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from sigcontract.driver.api import DriverApi, LaunchObservations
+from sigcontract.driver import (
+    DriverApi,
+    LaunchObservations,
+)
 from sigcontract.errors import UsageError
-from sigcontract.model.profile import DriverProfile
+from sigcontract.model import (
+    DriverProfile,
+)
 from sigcontract.registry.entries import GraphEntry
 from sigcontract.registry.events import Event
 from sigcontract.registry.execs import GraphExecRegistry, check_options

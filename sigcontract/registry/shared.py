@@ -5,10 +5,15 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from sigcontract.compare.predict import judged_update
-from sigcontract.driver.api import DriverApi, UpdateOutcome
+from sigcontract.driver import (
+    DriverApi,
+    UpdateOutcome,
+)
 from sigcontract.errors import DriverCallError, DriverError
-from sigcontract.model.findings import UpdatePrediction, UpdateResult
+from sigcontract.model import (
+    UpdatePrediction,
+    UpdateResult,
+)
 from sigcontract.registry.events import (
     DestroyFailed,
     Event,
@@ -19,10 +24,17 @@ from sigcontract.registry.events import (
 )
 from sigcontract.registry.lifetimes import ExecTable
 from sigcontract.registry.sources import SourceGraph
+from sigcontract.update import (
+    judged_update,
+)
 
 if TYPE_CHECKING:
-    from sigcontract.compare.differences import NodeJudge
-    from sigcontract.model.graph import GraphSignature
+    from sigcontract.model import (
+        GraphSignature,
+    )
+    from sigcontract.update import (
+        NodeJudge,
+    )
 
 __all__ = ["RETIRED", "Counts", "Judgement", "SharedExec"]
 

@@ -3,9 +3,16 @@
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from sigcontract.driver.handles import GRAPH_CLASSES, handle_number
+from sigcontract.driver import (
+    GRAPH_CLASSES,
+    handle_number,
+)
 from sigcontract.errors import RegistryError, UsageError
-from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature
+from sigcontract.model import (
+    ChildGraphNode,
+    ConditionalNode,
+    GraphSignature,
+)
 from sigcontract.registry.distinct import distinct_nodes
 
 if TYPE_CHECKING:

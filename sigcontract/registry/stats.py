@@ -6,7 +6,12 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from sigcontract.model.record import Record, Size, Text, UInt32
+from sigcontract.model import (
+    Record,
+    Size,
+    Text,
+    UInt32,
+)
 from sigcontract.registry.entries import ExecGroup
 from sigcontract.registry.lifetimes import ExecTable
 from sigcontract.registry.shared import Counts

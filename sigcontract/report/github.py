@@ -1,11 +1,17 @@
 """A diff as workflow commands of GitHub Actions: each finding is an annotation."""
 
-from sigcontract.compare.rules import RULES
-from sigcontract.model.findings import DumpDiff, Finding, Verdict
+from sigcontract.model import (
+    DumpDiff,
+    Finding,
+    Verdict,
+)
 from sigcontract.report.names import shortened
 from sigcontract.report.phrases import change_of, counted, label_of, like_graphs, place_of, summary
+from sigcontract.update import (
+    RULES,
+)
 
-__all__ = ["render_diff"]
+__all__ = ["diff_github"]
 
 _LEVELS = {
     Verdict.STALE: "error",
@@ -17,7 +23,7 @@ _LEVELS = {
 }
 
 
-def render_diff(diff: DumpDiff) -> str:
+def diff_github(diff: DumpDiff) -> str:
     """Return one line per finding, the worst first, and one on the whole at the end.
 
     GitHub shows no more than ten annotations of a level per step; the order decides which.

@@ -2,11 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
-from sigcontract.compare.groups import MEMORY_SOURCE, DumpGap, GraphName, NearMiss, PolicyGroups
-from sigcontract.compare.rules import RULES
-from sigcontract.model.findings import Finding
+from sigcontract.model import (
+    Finding,
+)
 from sigcontract.report.names import safe
 from sigcontract.report.phrases import change_of, counted
+from sigcontract.update import (
+    MEMORY_SOURCE,
+    RULES,
+    DumpGap,
+    GraphName,
+    NearMiss,
+    PolicyGroups,
+)
 
 __all__ = ["render_groups"]
 

@@ -3,9 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from sigcontract.compare.alignment import fold
-from sigcontract.compare.graph_changes import Change, GraphChanges
-from sigcontract.model.graph import NodeSignature
+from sigcontract.compare import (
+    Change,
+    GraphChanges,
+    fold,
+)
+from sigcontract.model import (
+    NodeSignature,
+)
 
 __all__ = ["Part", "Row", "is_note", "parts_of"]
 

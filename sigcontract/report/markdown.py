@@ -3,18 +3,21 @@
 import re
 from collections.abc import Sequence
 
-from sigcontract.model.findings import DumpDiff, Finding
+from sigcontract.model import (
+    DumpDiff,
+    Finding,
+)
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_of, label_of, like_graphs, place_of, profile_of, summary
 
-__all__ = ["render_diff"]
+__all__ = ["diff_markdown"]
 
 _LABELS_SHOWN = 5
 _HEAD = "| verdict | where | what | change | rule | evidence |\n|---|---|---|---|---|---|"
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 
 
-def render_diff(diff: DumpDiff) -> str:
+def diff_markdown(diff: DumpDiff) -> str:
     """Return the diff as headings and tables; graphs with the same findings share one."""
     lines = [f"## sigcontract diff: {_text(summary(diff))}", ""]
     if diff.findings:

@@ -3,7 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from sigcontract.model.findings import DumpDiff, Finding, GraphDiff
+from sigcontract.model import (
+    DumpDiff,
+    Finding,
+    GraphDiff,
+)
 from sigcontract.report.names import differing, safe, shortened
 
 __all__ = ["NO_DIFFERENCES", "change_of", "counted", "label_of", "like_graphs", "place_of", "profile_of", "summary"]

@@ -7,17 +7,26 @@ from itertools import islice
 from textwrap import wrap
 from typing import NamedTuple
 
-from sigcontract.compare.diff import Comparison
-from sigcontract.compare.graph_changes import Change, GraphChanges
-from sigcontract.compare.rules import RULES
-from sigcontract.model.findings import Finding, GraphDiff, Verdict
-from sigcontract.model.graph import NodeSignature
-from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.compare import (
+    Change,
+    DumpComparison,
+    GraphChanges,
+)
+from sigcontract.model import (
+    Finding,
+    GraphDiff,
+    KernelNodeSignature,
+    NodeSignature,
+    Verdict,
+)
 from sigcontract.report.hunks import Part, Row, is_note, parts_of
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_of, counted, label_of, like_graphs, profile_of, summary
+from sigcontract.update import (
+    RULES,
+)
 
-__all__ = ["render_diff"]
+__all__ = ["diff_text"]
 
 _ATTRIBUTE = re.compile(r"attributes\[(\w+)\]")
 #: Lines drawn of one graph; a graph that differs everywhere is not a screen to read.
@@ -65,7 +74,7 @@ class _Page(NamedTuple):
         return self(str(verdict), _COLORS[verdict])
 
 
-def render_diff(comparison: Comparison, *, color: bool = False, width: int = 120) -> str:
+def diff_text(comparison: DumpComparison, *, color: bool = False, width: int = 120) -> str:
     """Return a diff for a person at a terminal.
 
     Graphs with the same findings are drawn once. Names are demangled where the extra ``report`` is installed, cut to
@@ -85,7 +94,7 @@ def render_diff(comparison: Comparison, *, color: bool = False, width: int = 120
     return "\n".join(lines) + "\n"
 
 
-def _lines(comparison: Comparison, page: _Page) -> Iterator[str]:
+def _lines(comparison: DumpComparison, page: _Page) -> Iterator[str]:
     result = comparison.diff
     verdict, _, rest = summary(result).partition(":")
     yield f"{page.verdict(result.verdict)}:{rest}" if rest else verdict

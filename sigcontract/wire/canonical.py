@@ -14,9 +14,12 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import RecordError
-from sigcontract.model.graph import GraphSignature
-from sigcontract.model.record import MAX_EXACT_INT, Record
-from sigcontract.wire.portable import portable_form
+from sigcontract.model import (
+    MAX_EXACT_INT,
+    GraphSignature,
+    Record,
+)
+from sigcontract.wire.identities import portable_form
 from sigcontract.wire.tables import Folder
 from sigcontract.wire.validation import canonical_tables, validate
 

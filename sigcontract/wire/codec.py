@@ -7,17 +7,21 @@ import msgspec
 from msgspec import Meta
 
 from sigcontract.errors import DecodeError, RecordError, UsageError, VersionError
-from sigcontract.model.dump import Environment, SignatureDump
-from sigcontract.model.record import Record, Text
+from sigcontract.model import (
+    Environment,
+    Record,
+    SignatureDump,
+    Text,
+)
 from sigcontract.wire.canonical import portable_digest
+from sigcontract.wire.decoder_errors import translated
 from sigcontract.wire.decoding import is_json, sniffed, strictly_decoded
 from sigcontract.wire.documents import Document, document_name, form_of
-from sigcontract.wire.faultlist import faults
-from sigcontract.wire.faults import translated
+from sigcontract.wire.fault_list import faults
 from sigcontract.wire.files import FilePath, read_bytes, write_bytes
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
 from sigcontract.wire.v2 import GraphHeader
-from sigcontract.wire.validation import UNFIT, validate
+from sigcontract.wire.validation import INVALID_RECORD, validate
 
 __all__ = [
     "Document",
@@ -132,7 +136,7 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
         wire = form.wire_of(document)
         data = _lines(wire) if format == "json" else msgspec.msgpack.encode(wire)
         again = form.json.decode(data) if format == "json" else form.msgpack.decode(data)
-    except UNFIT as error:
+    except INVALID_RECORD as error:
         validate(document)  # finds the same fault, and its path in the record
         raise translated(error) from error
     _refuse_difference(again, wire)
@@ -274,7 +278,7 @@ def document_bytes(path: FilePath, max_bytes: int) -> bytes:
 def _header_alone(data: bytes, *, text: bool) -> Header:
     try:
         found = (msgspec.json if text else msgspec.msgpack).decode(data, type=_HeaderAlone)
-    except UNFIT as error:
+    except INVALID_RECORD as error:
         raise translated(error) from error
     return Header(
         version=found.version,

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import DecodeError, LimitError, UsageError
+from sigcontract.wire.decoder_errors import translated
 from sigcontract.wire.documents import Form, form_named
 from sigcontract.wire.duplicates import refuse_duplicate_keys
-from sigcontract.wire.faults import translated
-from sigcontract.wire.validation import UNFIT
+from sigcontract.wire.validation import INVALID_RECORD
 
 __all__ = ["is_json", "sniffed", "strictly_decoded"]
 
@@ -35,7 +35,7 @@ def sniffed(data: bytes, max_bytes: int) -> tuple[bool, Form]:
         return text, form_named(written_here["document"].decode(), int(written_here["version"]))
     try:
         envelope = (msgspec.json if text else msgspec.msgpack).decode(data, type=_Envelope)
-    except UNFIT as error:
+    except INVALID_RECORD as error:
         raise translated(error) from error
     if not isinstance(envelope.document, str):
         raise DecodeError('no "document" names the kind of this file; it is none of sigcontract', code="magic")
@@ -67,7 +67,7 @@ def strictly_decoded(form: Form, data: bytes, *, text: bool) -> Any:
     """Return the typed document, with no key there twice. Raises RecordError for the first fault."""
     try:
         document = form.json.decode(data) if text else form.msgpack.decode(data)
-    except UNFIT as error:
+    except INVALID_RECORD as error:
         raise translated(error) from error
     again = msgspec.json.encode(document) if text else msgspec.msgpack.encode(document)
     refuse_duplicate_keys(data, again, text=text)

@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import RecordError, UsageError, VersionError
-from sigcontract.model.dump import SignatureDump
-from sigcontract.model.findings import DumpDiff
-from sigcontract.model.profile import DriverProfile
-from sigcontract.model.record import Record
+from sigcontract.model import (
+    DriverProfile,
+    DumpDiff,
+    Record,
+    SignatureDump,
+)
 from sigcontract.wire import upgrade, v1, v2
 from sigcontract.wire.envelope import document_type, fields_of
 

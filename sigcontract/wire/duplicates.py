@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import DecodeError
-from sigcontract.wire.faults import translated
+from sigcontract.wire.decoder_errors import translated
 
 __all__ = ["refuse_duplicate_keys"]
 

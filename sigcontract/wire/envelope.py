@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from sigcontract.model.record import Record
+from sigcontract.model import (
+    Record,
+)
 
 __all__ = ["document_type", "fields_of"]
 

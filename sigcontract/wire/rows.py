@@ -5,10 +5,16 @@ from typing import Annotated, Any, Union, get_args
 import msgspec
 from msgspec import Meta
 
-from sigcontract.model.attributes import LaunchAttribute
-from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency, NodeSignature
-from sigcontract.model.nodes import KernelNodeSignature
-from sigcontract.model.record import Record, UInt32
+from sigcontract.model import (
+    ChildGraphNode,
+    ConditionalNode,
+    Dependency,
+    KernelNodeSignature,
+    LaunchAttribute,
+    NodeSignature,
+    Record,
+    UInt32,
+)
 
 __all__ = [
     "FUNCTION_FIELDS",

@@ -8,11 +8,17 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from sigcontract.errors import InvariantError, LimitError, RecordError
-from sigcontract.model.attributes import check_attribute_order
-from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency, GraphSignature, NodeSignature
-from sigcontract.model.nodes import KernelNodeSignature
-from sigcontract.model.record import Record
-from sigcontract.wire.faults import below
+from sigcontract.model import (
+    ChildGraphNode,
+    ConditionalNode,
+    Dependency,
+    GraphSignature,
+    KernelNodeSignature,
+    NodeSignature,
+    Record,
+    check_attribute_order,
+)
+from sigcontract.wire.decoder_errors import below
 from sigcontract.wire.limits import MAX_EXPANDED_NODES, MAX_GRAPH_DEPTH, MAX_HELD_NODES
 from sigcontract.wire.rows import (
     AttributeSet,

@@ -7,11 +7,18 @@ from itertools import pairwise
 from typing import Any
 
 from sigcontract.errors import InvariantError
-from sigcontract.model.attributes import AttributeId, AttributeValue, ClusterDim, LaunchAttribute
-from sigcontract.model.dims import Dim3
-from sigcontract.model.dump import LabeledGraph, SignatureDump
-from sigcontract.model.graph import Dependency, GraphSignature
-from sigcontract.model.nodes import KernelNodeSignature
+from sigcontract.model import (
+    AttributeId,
+    AttributeValue,
+    ClusterDim,
+    Dependency,
+    Dim3,
+    GraphSignature,
+    KernelNodeSignature,
+    LabeledGraph,
+    LaunchAttribute,
+    SignatureDump,
+)
 from sigcontract.wire.v1 import DumpDocument1, Graph1, KernelNode1
 
 __all__ = ["downgraded_to_1", "upgraded_from_1"]

@@ -15,9 +15,14 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from sigcontract.errors import InvariantError, RecordError
-from sigcontract.model.dims import Dim3
-from sigcontract.model.dump import SignatureDump
-from sigcontract.model.record import Record, Text, UInt8, UInt32
+from sigcontract.model import (
+    Dim3,
+    Record,
+    SignatureDump,
+    Text,
+    UInt8,
+    UInt32,
+)
 from sigcontract.wire.envelope import document_type, fields_of
 
 __all__ = ["DumpDocument1", "Graph1", "KernelNode1", "problems"]

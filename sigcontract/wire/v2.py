@@ -7,8 +7,13 @@ import msgspec
 from msgspec import Meta
 
 from sigcontract.errors import InvariantError, RecordError
-from sigcontract.model.dump import LabeledGraph, SignatureDump
-from sigcontract.model.record import Record, Text, UInt32
+from sigcontract.model import (
+    LabeledGraph,
+    Record,
+    SignatureDump,
+    Text,
+    UInt32,
+)
 from sigcontract.wire import tables
 from sigcontract.wire.canonical import portable_digest_of_valid
 from sigcontract.wire.envelope import document_type, fields_of
@@ -76,7 +81,7 @@ def wire_of(dump: SignatureDump) -> Any:
 
 def problems(document: Any) -> Iterator[RecordError]:
     """Yield what does not fit together in a decoded document, digests aside."""
-    if document.extensions and not _sayable(document.extensions):
+    if document.extensions and not _representable(document.extensions):
         msg = "extensions hold what only one of JSON and MessagePack can say (NaN, bytes, a number of 65 bits)"
         yield InvariantError(msg, path="$.extensions")
     graphs = document.graphs
@@ -93,7 +98,7 @@ def problems(document: Any) -> Iterator[RecordError]:
         yield from tables.problems(document, [entry.graph for entry in document.header])
 
 
-def _sayable(value: Any) -> bool:
+def _representable(value: Any) -> bool:
     """Return whether JSON and MessagePack both say a value as it is."""
     try:
         return all(form.decode(form.encode(value)) == value for form in (msgspec.json, msgspec.msgpack))

@@ -8,21 +8,31 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import msgspec
 
 from sigcontract.errors import DecodeError, InvariantError, LimitError, SigcontractError, UsageError
-from sigcontract.model.graph import GraphSignature
-from sigcontract.model.record import Record
-from sigcontract.wire.faults import below, translated
+from sigcontract.model import (
+    GraphSignature,
+    Record,
+)
+from sigcontract.wire.decoder_errors import below, translated
 from sigcontract.wire.tables import Folder, Tables
 
 if TYPE_CHECKING:
     from inspect import Parameter
 
-__all__ = ["UNFIT", "canonical_tables", "explains_unfit", "validate", "wrong_type"]
+__all__ = ["INVALID_RECORD", "canonical_tables", "explains_invalid", "validate", "wrong_type"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 #: What encoders, decoders and hashes raise on values that are not what the fields declare.
-UNFIT = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError, MemoryError, AttributeError)
+INVALID_RECORD = (
+    msgspec.MsgspecError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    AttributeError,
+)
 
 _UNLIKE = "a value is equal to no value of the type that its field declares, as a list for a tuple"
 _TABLES = msgspec.json.Decoder(Tables)
@@ -63,7 +73,7 @@ def canonical_tables(graph: GraphSignature) -> bytes:
         data = msgspec.json.encode(tables, order="sorted")
         # JSON has null for NaN and text for bytes: what is read back must be what was given.
         alike = _TABLES.decode(data) == tables
-    except UNFIT as error:
+    except INVALID_RECORD as error:
         if isinstance(error, LimitError):
             raise
         if not isinstance(graph, GraphSignature):
@@ -76,7 +86,7 @@ def canonical_tables(graph: GraphSignature) -> bytes:
     return data
 
 
-def explains_unfit(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def explains_invalid(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator: where a function fails on arguments that are not valid records, it says so.
 
     To check them first would often cost more than the function itself, so they are checked once it has failed, and
@@ -95,7 +105,7 @@ def explains_unfit(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 return function(*args, **kwargs)
             except SigcontractError:
                 raise
-            except UNFIT as error:
+            except INVALID_RECORD as error:
                 from inspect import signature  # noqa: PLC0415  only where something went wrong
 
                 declared = signature(function)
@@ -142,7 +152,7 @@ def _validate_whole(record: Record) -> None:
     try:
         again = msgspec.convert(msgspec.to_builtins(record), type(record))
         alike = again == record
-    except UNFIT as error:
+    except INVALID_RECORD as error:
         raise translated(error) from error
     for path, part in _parts(record, "$"):
         try:

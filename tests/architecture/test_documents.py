@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sigcontract import errors
-from sigcontract.cli.main import VERBS
+from sigcontract.cli.main import COMMANDS
 from tests.architecture.source import ROOT, at, modules, parsed, text_files
 
 README = ROOT / "README.md"
@@ -110,7 +110,7 @@ def test_the_table_of_narrower_codes_is_what_the_package_raises() -> None:
 
 def test_the_page_of_the_command_line_describes_every_verb() -> None:
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## `(\w+)", page, flags=re.MULTILINE) == list(VERBS)
+    assert re.findall(r"^## `(\w+)", page, flags=re.MULTILINE) == list(COMMANDS)
 
 
 def test_the_changelog_says_what_changed_in_library_documents_and_digests() -> None:

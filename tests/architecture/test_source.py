@@ -11,15 +11,15 @@ BROAD = {"Exception", "BaseException"}
 NAMES_THAT_SAY_NOTHING = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base"}
 #: Others' code calls these, C or a recorded program, and nothing of ours may reach it.
 BOUNDARIES = {
-    "sigcontract.driver.observe_watch",
-    "sigcontract.driver.record",
-    "sigcontract.driver.record_frameworks",
-    "sigcontract.driver.record_site.sitecustomize",
+    "sigcontract.driver.observing.observations",
+    "sigcontract.driver.recording.recorder",
+    "sigcontract.driver.recording.frameworks",
+    "sigcontract.driver.recording.site.sitecustomize",
     "sigcontract.registry.user_code",
 }
 MOST_LINES = 500
 #: One table each, which is read by looking up.
-TABLES = {"sigcontract.compare.rules"}
+TABLES = {"sigcontract.update.rules"}
 
 
 def names_in(expression: ast.expr | None) -> set[str]:

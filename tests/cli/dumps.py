@@ -4,7 +4,7 @@ from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribut
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, MemcpyNode, MemcpyOperand, MemsetNode, OpaqueNode
-from tests.compare import build
+from tests.update import build
 
 __all__ = ["DUMP", "chain", "kernel"]
 

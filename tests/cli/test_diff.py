@@ -13,9 +13,9 @@ from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.findings import DumpDiff
 from sigcontract.model.graph import GraphSignature
 from sigcontract.wire.codec import decode, encode, load, save
-from sigcontract.wire.schema import schema_text
-from tests.compare.build import H200, cluster, graph
+from sigcontract.wire.schemas import schema_text
 from tests.compare.dumps import dump, kernel, without_code
+from tests.update.build import H200, cluster, graph
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

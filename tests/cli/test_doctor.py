@@ -8,7 +8,7 @@ import pytest
 
 from sigcontract.cli import doctor
 from sigcontract.cli.main import main
-from sigcontract.driver.doctor import measure_profile
+from sigcontract.driver.measuring.profile import measure_profile
 from sigcontract.errors import DriverUnavailableError
 from sigcontract.model.profile import DriverProfile
 from sigcontract.wire.codec import load

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sigcontract.cli.main import main
 from sigcontract.model.dump import SignatureDump
 from sigcontract.wire.codec import load, save
-from tests.compare.build import H200
+from tests.update.build import H200
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TORCH = str(EXAMPLES / "torch-block.dump.json")

@@ -13,8 +13,8 @@ from types import ModuleType
 import pytest
 
 from sigcontract import errors
-from sigcontract.cli.main import VERBS, main
-from sigcontract.cli.parser import Exit, Subparsers, add_verb
+from sigcontract.cli.main import COMMANDS, main
+from sigcontract.cli.parser import Exit, Subparsers, add_command
 from tests.architecture.source import ROOT
 
 FULL = Path("/dev/full")
@@ -22,11 +22,11 @@ COMMAND = [sys.executable, "-m", "sigcontract"]
 
 
 def play(monkeypatch: pytest.MonkeyPatch, deed: Callable[[argparse.Namespace], int]) -> None:
-    """Let the verb ``show`` do the deed."""
+    """Let the command ``show`` do the deed."""
     module = ModuleType("sigcontract.cli.show")
 
     def register(subparsers: Subparsers) -> None:
-        add_verb(subparsers, "show", summary="play a part", example="sigcontract show")
+        add_command(subparsers, "show", summary="play a part", example="sigcontract show")
 
     module.__dict__.update(register=register, run=deed)
     monkeypatch.setitem(sys.modules, "sigcontract.cli.show", module)
@@ -39,22 +39,22 @@ def failing(error: BaseException) -> Callable[[argparse.Namespace], int]:
     return fail
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_documents_its_format_and_shows_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == Exit.OK
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_verb_documents_its_format_and_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == Exit.OK
     text = capsys.readouterr().out
     assert "json" in re.findall(r"--format \{([\w,]+)\}", text)[-1].split(",")
-    assert f"example:\n  sigcontract {verb} " in text
+    assert f"example:\n  sigcontract {command} " in text
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_says_what_a_verb_does_in_lines_of_the_terminals_width(
-    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prose = []
     for width in ("80", "200"):
         monkeypatch.setenv("COLUMNS", width)
-        assert main([verb, "--help"]) == Exit.OK
+        assert main([command, "--help"]) == Exit.OK
         prose.append(re.split(r"\n\n(?=\w+ ?\w*:\n)", capsys.readouterr().out)[0].split("\n\n", 1)[1])
     narrow, wide = prose
     assert max(map(len, narrow.splitlines())) <= 78
@@ -64,7 +64,7 @@ def test_help_says_what_a_verb_does_in_lines_of_the_terminals_width(
 def test_help_lists_every_verb_and_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == Exit.OK
     text = capsys.readouterr().out
-    assert [verb for verb in VERBS if f"\n    {verb} " in text] == list(VERBS)
+    assert [command for command in COMMANDS if f"\n    {command} " in text] == list(COMMANDS)
     assert "3  cannot tell: incomplete or not comparable" in text
 
 
@@ -73,17 +73,17 @@ def test_an_error_is_one_line_that_names_its_code_and_what_to_do(capsys: pytest.
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
-        "sigcontract: error[usage]: there is no verb 'shwo' (did you mean 'show'?); "
-        "`sigcontract --help` lists the verbs\n"
+        "sigcontract: error[usage]: there is no command 'shwo' (did you mean 'show'?); "
+        "`sigcontract --help` lists the commands\n"
     )
 
 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "no verb was given; `sigcontract --help` lists the verbs"),
+        ([], "no command was given; `sigcontract --help` lists the commands"),
         (["--nonsense"], "unrecognized arguments: --nonsense; `sigcontract --help` shows the usage"),
-        (["xyzzy"], "there is no verb 'xyzzy'; `sigcontract --help` lists the verbs"),
+        (["xyzzy"], "there is no command 'xyzzy'; `sigcontract --help` lists the commands"),
         (
             ["schema", "--format", "yaml"],
             (
@@ -183,11 +183,11 @@ def test_a_name_that_the_encoding_lacks_does_not_end_the_report() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     ended = subprocess.run([*COMMAND, "größe"], capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == Exit.ERROR
-    assert "there is no verb 'gr\\xf6\\xdfe'" in ended.stderr
+    assert "there is no command 'gr\\xf6\\xdfe'" in ended.stderr
 
 
 def test_the_version_loads_these_modules_alone() -> None:
-    """What keeps it quick: no verb, no library. `benchmarks/bench_import.py` measures how quick."""
+    """What keeps it quick: no command, no library. `benchmarks/bench_import.py` measures how quick."""
     code = (
         "import sys\n"
         f"sys.path[:0] = {sys.path}\n"

@@ -17,7 +17,7 @@ import pytest
 
 import sigcontract as sc
 from sigcontract.cli.main import main
-from sigcontract.driver.record_process import ProcessReport
+from sigcontract.driver.recording.process import ProcessReport
 from sigcontract.model.dump import SignatureDump
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,20 +33,20 @@ class Faking:
             from importlib import import_module
             from tests.driver.fake_cupti import FakeCupti
             cupti = FakeCupti()
-            import_module("sigcontract.driver.observe").Cupti = lambda: cupti
+            import_module("sigcontract.driver.observing.session").Cupti = lambda: cupti
 sys.meta_path.insert(0, Faking())
 """
 TORCH = """
 import threading
 from importlib import import_module
 import sitecustomize
-from tests.compare.build import graph, kernel
+from tests.update.build import graph, kernel
 from tests.driver.fake_cupti import FakeProgram
 program = FakeProgram(sitecustomize.cupti)
 program.nodes = {n: [] for n in range(1, 9)}
 def read(handle, observations):
     return graph(*[kernel(function=None) if handle == 7 else kernel()] * handle)
-record = import_module("sigcontract.driver.record")
+record = import_module("sigcontract.driver.recording.recorder")
 record.read_graph = read
 saved, save = threading.Event(), record.save
 def and_say_so(*given):
@@ -231,7 +231,7 @@ def test_the_words_of_the_program_stay_its_own(
 def test_a_program_ends_its_own_way(setting: Setting, ending: str, status: int, complete: bool) -> None:
     program = """
 import os, resource, signal, sys, torch
-import sigcontract.driver.record_writer as writer
+import sigcontract.driver.recording.writer as writer
 writer._DELAY_SECONDS = 0
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 def wait():
@@ -277,7 +277,7 @@ def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
 
 def test_a_signal_asks_for_a_dump_at_once(setting: Setting) -> None:
     program = """
-        import glob, os, sigcontract.driver.record_writer as writer, signal, torch
+        import glob, os, sigcontract.driver.recording.writer as writer, signal, torch
         writer._DELAY_SECONDS = 600
         torch.instantiate(2)
         os.kill(os.getpid(), signal.SIGUSR1)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sigcontract.cli.main import main
-from sigcontract.compare.rules import RULES
+from sigcontract.update.rules import RULES
 
 
 def test_every_rule_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:

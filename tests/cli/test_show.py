@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from sigcontract.cli.graph_summary import summary_lines, usual_attributes
 from sigcontract.cli.main import main
-from sigcontract.cli.node_rows import FunctionNumbers, attribute_text, rows
-from sigcontract.cli.node_table import table_lines
-from sigcontract.cli.profile_lines import profile_lines
+from sigcontract.cli.terminal import columns
 from sigcontract.compare.alignment import Block
 from sigcontract.driver import shipped_profile
 from sigcontract.model.attributes import LaunchAttribute, MemSyncDomainMap, RawValue
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.model.profile import AttributeProfile, DriverProfile
+from sigcontract.report.graph_summary import summary_lines, usual_attributes
+from sigcontract.report.node_rows import FunctionNumbers, attribute_text, rows
+from sigcontract.report.node_table import table_lines
+from sigcontract.report.profile_table import profile_lines
 from sigcontract.wire.codec import save
 from tests.architecture.source import ROOT
 from tests.cli.dumps import DUMP, chain, kernel
@@ -185,11 +186,11 @@ def test_a_profile_is_shown_as_a_table(tmp_path: Path, capsys: pytest.CaptureFix
     path = tmp_path / "driver.profile.json"
     save(PROFILE, path)
     assert main(["show", str(path)]) == 0
-    assert capsys.readouterr().out.splitlines() == list(profile_lines(PROFILE))
+    assert capsys.readouterr().out.splitlines() == list(profile_lines(PROFILE, columns()))
 
 
 def test_a_profile_names_what_the_driver_keeps_stale() -> None:
-    lines = list(profile_lines(PROFILE))
+    lines = list(profile_lines(PROFILE, columns()))
     assert lines[0] == "nvidia-h200-cuda-13.0: NVIDIA H200 (9.0), CUDA 13.0, driver 580.159.04"
     assert [line.split() for line in lines[4:6]] == [
         ["cluster_dimension", "yes", "yes", "no", "yes", "stale", "measured"],
@@ -202,7 +203,7 @@ def test_a_profile_names_what_the_driver_keeps_stale() -> None:
 def test_a_profile_keeps_to_the_width_of_the_terminal(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", width)
     shipped = shipped_profile("nvidia-h200-cuda-13.0")
-    lines = list(profile_lines(shipped))
+    lines = list(profile_lines(shipped, columns()))
     table = lines[3 : lines.index("", 3)]
     assert max(map(len, table)) <= int(width)
     words = " ".join(table).split()

@@ -45,7 +45,7 @@ def test_a_file_of_an_older_version_is_valid_and_says_so(capsys: pytest.CaptureF
 
 
 def test_a_document_that_is_no_dump_has_no_graphs_to_count(capsys: pytest.CaptureFixture[str]) -> None:
-    profile = files("sigcontract") / "driver/profiles/nvidia-h200-cuda-13.0.json"
+    profile = files("sigcontract") / "profiles/nvidia-h200-cuda-13.0.json"
     assert main(["validate", str(profile)]) == 0
     assert capsys.readouterr().out == f"{profile}: valid sigcontract.profile 1\n"
 

@@ -9,7 +9,7 @@ from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, Signat
 from sigcontract.model.findings import DumpDiff, Finding
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
-from tests.compare import build
+from tests.update import build
 
 __all__ = ["again", "dump", "environment", "kernel", "kinds", "of_another_process", "only", "without_code"]
 

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sigcontract.compare.diff import diff
-from sigcontract.compare.effects import attribute_path
-from sigcontract.compare.policies import same
-from sigcontract.compare.rules import RULES
+from sigcontract.compare.dumps import diff
 from sigcontract.model.attributes import AttributeId, LaunchCompletionEvent, ProgrammaticEvent, RawValue
 from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ConditionalNode, Dependency, GraphSignature
@@ -29,10 +26,13 @@ from sigcontract.model.nodes import (
     MemFreeNode,
     MemOp,
 )
+from sigcontract.update.attributes import attribute_path
+from sigcontract.update.policies import same
+from sigcontract.update.rules import RULES
 from sigcontract.wire.canonical import portable_digest
-from tests.compare.build import H200, child, edge, graph, memcpy, memset, value
 from tests.compare.dumps import dump, kernel, kinds, of_another_process, only
 from tests.strategies import LAWS, records
+from tests.update.build import H200, child, edge, graph, memcpy, memset, value
 
 KERNEL = kernel(
     value(AttributeId.PROGRAMMATIC_EVENT, ProgrammaticEvent(event=0xE, flags=0, trigger_at_block_start=0)),

@@ -5,15 +5,16 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from sigcontract.compare.diff import diff
-from sigcontract.compare.policies import same
+from sigcontract.compare.dumps import diff
 from sigcontract.errors import UsageError
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.findings import Verdict
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.profile import DriverProfile
-from tests.compare.build import (
+from sigcontract.update.policies import same
+from tests.compare.dumps import again, dump, kernel, only, without_code
+from tests.update.build import (
     FACTS,
     H200,
     cluster,
@@ -21,7 +22,6 @@ from tests.compare.build import (
     graph,
     value,
 )
-from tests.compare.dumps import again, dump, kernel, only, without_code
 
 A = graph(kernel())
 

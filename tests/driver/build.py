@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from ctypes import addressof, byref, c_uint64, c_void_p, create_string_buffer
 from typing import Any
 
-from sigcontract.driver.attribute_values import encode_attribute
-from sigcontract.driver.bindings import CudaDriver
-from sigcontract.driver.building import handle_array
-from sigcontract.driver.functions import FUNCTIONS, Entry
-from sigcontract.driver.layouts import (
+from sigcontract.driver.cuda.building import handle_array
+from sigcontract.driver.cuda.driver import CudaDriver
+from sigcontract.driver.cuda.functions import FUNCTIONS, Entry
+from sigcontract.driver.cuda.layouts import (
     BatchMemOpNodeParams,
     GraphNodeParams,
     HostNodeParams,
@@ -19,7 +18,8 @@ from sigcontract.driver.layouts import (
     MemsetNodeParams,
     StreamBatchMemOpParams,
 )
-from sigcontract.driver.library import Library
+from sigcontract.driver.cuda.library import Library
+from sigcontract.driver.reading.attribute_values import encode_attribute
 from sigcontract.model.attributes import AttributeValue
 
 __all__ = ["BUILD_FUNCTIONS", "Edge", "GraphBuilder"]

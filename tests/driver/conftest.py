@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from sigcontract.driver.api import KernelLaunch
-from sigcontract.driver.bindings import CudaDriver
+from sigcontract.driver.cuda.api import KernelLaunch
+from sigcontract.driver.cuda.driver import CudaDriver
 from tests.driver.build import GraphBuilder
 from tests.driver.fake import ptx
 

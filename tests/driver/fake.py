@@ -20,7 +20,7 @@ from ctypes import (
     c_void_p,
 )
 
-from sigcontract.driver.layouts import (
+from sigcontract.driver.cuda.layouts import (
     UpdateResultInfo,
 )
 from tests.driver.fake_base import CHILD, NOT_SUPPORTED, SINGLE_INSTANCE, UPDATE_FAILURE, entry, put

@@ -11,9 +11,9 @@ from ctypes import (
 from dataclasses import dataclass, field
 from typing import Any
 
-from sigcontract.driver.bindings import CudaDriver
-from sigcontract.driver.functions import FUNCTIONS, Entry
-from sigcontract.driver.probe_kernels import REPORT_BYTES
+from sigcontract.driver.cuda.driver import CudaDriver
+from sigcontract.driver.cuda.functions import FUNCTIONS, Entry
+from sigcontract.driver.measuring.kernels import REPORT_BYTES
 from tests.driver.build import BUILD_FUNCTIONS
 from tests.driver.fake_state import FakeEdge, FakeExec, FakeFunction, FakeGraph, FakeLaunch, FakeNode
 
@@ -121,7 +121,7 @@ class Capture:
 
 
 def report(launch: FakeLaunch) -> None:
-    """Do what the kernels of sigcontract.driver.probe_kernels do."""
+    """Do what the kernels of sigcontract.driver.measuring.kernels do."""
     address, value = (int.from_bytes(argument, "little") for argument in launch.arguments)
     cluster = launch.cluster_dim if any(launch.cluster_dim) else (1, 1, 1)
     words = (*cluster, *launch.grid_dim, launch.dynamic_shared_mem_bytes, value, int(launch.name[-1]))

@@ -10,8 +10,7 @@ from ctypes import (
 )
 from typing import Any
 
-from sigcontract.driver.attribute_values import ATTRIBUTE_CUDA_VERSION
-from sigcontract.driver.layouts import (
+from sigcontract.driver.cuda.layouts import (
     BatchMemOpNodeParams,
     GraphNodeParams,
     HostNodeParams,
@@ -24,6 +23,7 @@ from sigcontract.driver.layouts import (
     MemsetNodeParams,
     StreamBatchMemOpParams,
 )
+from sigcontract.driver.reading.attribute_values import ATTRIBUTE_CUDA_VERSION
 from tests.driver.fake_base import (
     ALLOC,
     CHILD,

@@ -10,7 +10,7 @@ from itertools import count
 from struct import Struct, pack
 from typing import Any
 
-from sigcontract.driver.observe_cupti import Domain, RawCallback, Resource
+from sigcontract.driver.observing.cupti import Domain, RawCallback, Resource
 from sigcontract.errors import ObserveError
 
 __all__ = ["CONTEXT", "FakeCupti", "FakeProgram", "attribute"]

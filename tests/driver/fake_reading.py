@@ -9,7 +9,7 @@ from ctypes import (
     memmove,
 )
 
-from sigcontract.driver.layouts import (
+from sigcontract.driver.cuda.layouts import (
     ExtSemNodeParams,
     GraphNodeParams,
     KernelNodeParams,

@@ -28,7 +28,7 @@ from lab.specs import (
     NodeSpec,
 )
 from sigcontract.driver import read_graph
-from sigcontract.driver.attribute_values import encode_attribute
+from sigcontract.driver.reading.attribute_values import encode_attribute
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import (
     BatchMemOpNode,

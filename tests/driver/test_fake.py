@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from sigcontract.driver.bindings import CudaDriver
-from sigcontract.driver.building import handle_array
-from sigcontract.driver.functions import Entry
-from sigcontract.driver.library import Library
+from sigcontract.driver.cuda.building import handle_array
+from sigcontract.driver.cuda.driver import CudaDriver
+from sigcontract.driver.cuda.functions import Entry
+from sigcontract.driver.cuda.library import Library
 from sigcontract.errors import DriverCallError
 from sigcontract.model.attributes import AttributeValue, ClusterDim
 from sigcontract.model.findings import UpdateResult
 from tests.driver.build import GraphBuilder
 from tests.driver.fake import FakeDriver, ptx
 
-PAIRS = Path(__file__).parents[1] / "compare" / "data" / "update-pairs-h200.json.gz"
+PAIRS = Path(__file__).parents[1] / "update" / "data" / "update-pairs-h200.json.gz"
 
 POINTER = bytes(8)
 LOSSY_QUERY = 402

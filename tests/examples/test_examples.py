@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import sigcontract as sc
-from sigcontract.compare.policies import same
-from sigcontract.compare.predict import predict_update
 from sigcontract.driver import shipped_profile
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.findings import UpdateResult, Verdict
 from sigcontract.model.function import FunctionFacts
+from sigcontract.update.policies import same
+from sigcontract.update.predict import predict_update
 from sigcontract.wire.canonical import portable_digest
 from sigcontract.wire.codec import faults, load
 

@@ -10,12 +10,13 @@ from cuda.bindings import driver as cuda
 
 from examples.recording.calls import check, compile_source, open_device
 from sigcontract.driver import read_graph
-from sigcontract.driver.api import KernelLaunch
-from sigcontract.driver.attribute_values import encode_attribute
-from sigcontract.driver.bindings import CudaDriver, default_driver
-from sigcontract.driver.observe import Observations, observe
-from sigcontract.driver.observe_cupti import Cupti
-from sigcontract.driver.verify import verify_update
+from sigcontract.driver.cuda.api import KernelLaunch
+from sigcontract.driver.cuda.driver import CudaDriver, default_driver
+from sigcontract.driver.measuring.verify import verify_update
+from sigcontract.driver.observing.cupti import Cupti
+from sigcontract.driver.observing.observations import Observations
+from sigcontract.driver.observing.session import observe
+from sigcontract.driver.reading.attribute_values import encode_attribute
 from sigcontract.errors import DriverCallError, ObserveError
 from sigcontract.model.attributes import AttributeId, ClusterDim
 from sigcontract.model.graph import ChildGraphNode

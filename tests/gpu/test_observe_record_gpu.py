@@ -72,12 +72,12 @@ def test_os_exit_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_killed_program_loses_only_what_came_after_the_last_write(tmp_path: Path) -> None:
     program = """
-import sigcontract.driver.record as record
+import sigcontract.driver.recording.recorder as record
 written, save = threading.Event(), record.save
 def and_say_so(*given):
     save(*given); written.set()
 record.save = and_say_so
-import sigcontract.driver.record_writer as writer
+import sigcontract.driver.recording.writer as writer
 capture(); written.wait(60)
 writer.BackgroundWriter.wake = lambda self: None
 capture(); os.kill(os.getpid(), 9)

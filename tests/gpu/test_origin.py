@@ -10,9 +10,9 @@ from examples.recording.calls import check
 from lab.capture import build, destroy
 from lab.rig import Rig
 from lab.specs import Edge, GraphSpec, Kernel
-from sigcontract.compare.policies import same
 from sigcontract.driver import read_graph, read_profile
 from sigcontract.model.graph import GraphSignature
+from sigcontract.update.policies import same
 
 
 def _captured(rig: Rig, function: str, value: int = 0) -> GraphSignature:

@@ -6,10 +6,10 @@ from examples.recording.calls import CallError
 from lab.oracle import run_walk
 from lab.pairs import Tally, random_walk
 from lab.rig import Rig
-from sigcontract.compare.predict import predict_update
 from sigcontract.driver import read_graph, read_profile
 from sigcontract.model.findings import UpdatePrediction
 from sigcontract.model.graph import GraphSignature
+from sigcontract.update.predict import predict_update
 
 WALKS = 300
 

@@ -16,7 +16,7 @@ from sigcontract.model.attributes import (
 )
 from sigcontract.model.dims import Dim3
 from sigcontract.model.nodes import KernelNodeSignature
-from tests.compare import build
+from tests.update import build
 
 
 def value(number: int, found: Any) -> LaunchAttribute:

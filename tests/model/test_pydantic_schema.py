@@ -18,8 +18,8 @@ from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record
-from tests.compare import build
 from tests.strategies import LAWS, records
+from tests.update import build
 
 RECORDS = sorted(
     {

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.driver.layouts import UpdateResultInfo
-from sigcontract.driver.profile import shipped_profile
+from sigcontract.driver.cuda.layouts import UpdateResultInfo
 from sigcontract.model.attributes import AttributeId, AttributeValue, ClusterDim
 from sigcontract.model.profile import DriverProfile
+from sigcontract.profiles import shipped_profile
 from sigcontract.registry import GraphExecRegistry
 from tests.driver.build import GraphBuilder
 from tests.driver.fake import FakeDriver, FakeLaunch, ptx

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from sigcontract.compare.differences import NodeJudge
-from sigcontract.compare.policies import POLICIES, key, same
 from sigcontract.model.findings import Finding
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, OpaqueNode
 from sigcontract.model.profile import DriverProfile
 from sigcontract.registry.distinct import distinct_nodes, unknowns
-from tests.compare.build import (
+from sigcontract.update.kernels import NodeJudge
+from sigcontract.update.policies import POLICIES, key, same
+from tests.strategies import LAWS, graphs
+from tests.update.build import (
     CONTEXT,
     FACTS,
     H200,
@@ -27,7 +28,6 @@ from tests.compare.build import (
     operand,
     pointer,
 )
-from tests.strategies import LAWS, graphs
 
 
 def _unknowns(policy: str, graph: GraphSignature, profile: DriverProfile | None) -> tuple[Finding, ...]:

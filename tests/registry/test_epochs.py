@@ -8,8 +8,8 @@ import pytest
 from sigcontract.model.graph import GraphSignature
 from sigcontract.registry.epochs import HandleEpochs, Reuse
 from sigcontract.registry.events import Event, HandleReused
-from tests.compare.build import FACTS, graph, kernel
 from tests.registry.rig import Rig, closed
+from tests.update.build import FACTS, graph, kernel
 
 
 def _graph(name: str = "step", **facts: Any) -> GraphSignature:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sigcontract.compare import policies
 from sigcontract.errors import RecordError, UsageError
 from sigcontract.model.attributes import AttributeId, ClusterDim
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.registry import SignatureRegistry, groups
-from tests.compare.build import BLACKWELL, H200, edge, graph, kernel, value
+from sigcontract.update import policies
+from tests.update.build import BLACKWELL, H200, edge, graph, kernel, value
 
 #: What the measured driver gives for a plain launch, and the rest known too: no profile is needed to compare these.
 KNOWN = (

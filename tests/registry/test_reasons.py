@@ -2,15 +2,15 @@
 
 import pytest
 
-from sigcontract.compare.predict import predict_update
-from sigcontract.driver.api import UpdateOutcome
+from sigcontract.driver.cuda.api import UpdateOutcome
 from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
 from sigcontract.registry import reasons
 from sigcontract.registry.shared import Judgement
-from tests.compare.build import BLACKWELL, H200, cluster, graph, kernel
+from sigcontract.update.predict import predict_update
 from tests.driver.fake import FakeDriver
 from tests.driver.fake_base import READABLE
 from tests.registry.rig import Rig, closed
+from tests.update.build import BLACKWELL, H200, cluster, graph, kernel
 
 DEVICE_UPDATABLE = AttributeId.DEVICE_UPDATABLE_KERNEL_NODE
 

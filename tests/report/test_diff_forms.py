@@ -4,12 +4,12 @@ import pytest
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
-from sigcontract.compare.diff import Comparison, compare_dumps
+from sigcontract.compare.dumps import DumpComparison, compare_dumps
 from sigcontract.model.attributes import AttributeId
 from sigcontract.model.dump import LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.report import github, markdown, text
-from tests.compare.build import H200, child, cluster, graph, without_value
 from tests.compare.dumps import dump, kernel, without_code
+from tests.update.build import H200, child, cluster, graph, without_value
 
 GEMM = "_Z4gemmILi4E6__halfEvPKT0_PS1_"
 LAYER = [
@@ -21,12 +21,12 @@ LAYER = [
 CHANGED = [*LAYER[:4], kernel(cluster(2), name="scale", func=5, grid=16), *LAYER[5:]]
 
 
-def compared(old: SignatureDump, new: SignatureDump) -> Comparison:
+def compared(old: SignatureDump, new: SignatureDump) -> DumpComparison:
     return compare_dumps(old, replace(new, environment=replace(new.environment, process_id=2)), H200)
 
 
 def drawn(old: SignatureDump, new: SignatureDump) -> str:
-    return text.render_diff(compared(old, new))
+    return text.diff_text(compared(old, new))
 
 
 STACKS = compared(dump(graph(*LAYER * 24)), dump(graph(*CHANGED * 24)))
@@ -96,7 +96,7 @@ function.code-unknown: undetermined, measured
 
 
 def test_a_layer_is_drawn_once_and_the_reason_stands_below() -> None:
-    assert text.render_diff(STACKS) == GOLDEN_STACKS
+    assert text.diff_text(STACKS) == GOLDEN_STACKS
 
 
 def test_an_inserted_node_is_drawn_with_three_rows_above_and_below() -> None:
@@ -128,9 +128,9 @@ def test_a_report_without_a_driver_profile_says_so_and_how_to_get_one() -> None:
     old, new = dump(graph(*LAYER)), dump(graph(*CHANGED))
     line = "without a driver profile: what only a measurement tells is left open (--profile, sigcontract doctor)"
     found = compare_dumps(old, replace(new, environment=replace(new.environment, process_id=2)))
-    assert text.render_diff(found).splitlines()[1] == line
+    assert text.diff_text(found).splitlines()[1] == line
     (shown,) = [
-        token.content for token in MarkdownIt().parse(markdown.render_diff(found.diff)) if line[:9] in token.content
+        token.content for token in MarkdownIt().parse(markdown.diff_markdown(found.diff)) if line[:9] in token.content
     ]
     assert shown.replace("\\", "") == line
 
@@ -163,19 +163,19 @@ def test_lines_keep_to_the_width(width: int) -> None:
     name = "kernel_" * 20
     old = dump(graph(kernel(name=name + "left")))
     new = dump(graph(kernel(cluster(2), name=name + "right", grid=2**31 - 1)))
-    lines = text.render_diff(compared(old, new), width=width).splitlines()
+    lines = text.diff_text(compared(old, new), width=width).splitlines()
     assert max(map(len, lines)) <= width
     assert any(line.startswith("  ~ [0] kernel kernel_kernel_") and "…  <<<2147483647x1x1" in line for line in lines)
     assert "       name …left → …right, grid_dim 8x1x1 → 2147483647x1x1  updatable" in lines
 
 
 def test_a_narrow_page_has_the_words_of_a_wide_one() -> None:
-    narrow, wide = (text.render_diff(STACKS, width=width).split() for width in (40, 200))
+    narrow, wide = (text.diff_text(STACKS, width=width).split() for width in (40, 200))
     assert narrow == wide
 
 
 def test_colour_is_used_where_it_is_asked_for_and_changes_nothing_else() -> None:
-    coloured = text.render_diff(STACKS, color=True)
+    coloured = text.diff_text(STACKS, color=True)
     assert "\x1b[1;31mstale\x1b[0m" in coloured
     plain = coloured
     for code in {part.split("m")[0] for part in coloured.split("\x1b[")[1:]}:
@@ -186,7 +186,7 @@ def test_colour_is_used_where_it_is_asked_for_and_changes_nothing_else() -> None
 HOSTILE = "k\x1b[2J\n::error::|`<b>%0A"
 
 
-def hostile() -> Comparison:
+def hostile() -> DumpComparison:
     """Return a diff in which label, kernel name and library try to be more than text."""
     old, new = (
         replace(
@@ -199,25 +199,25 @@ def hostile() -> Comparison:
 
 
 def test_names_cannot_move_the_cursor_or_forge_a_line() -> None:
-    shown = text.render_diff(hostile())
+    shown = text.diff_text(hostile())
     assert "\x1b" not in shown
     assert not any(line.startswith(("::", "[2J")) for line in shown.splitlines())
 
 
 def test_names_cannot_open_a_workflow_command() -> None:
-    shown = github.render_diff(hostile().diff)
+    shown = github.diff_github(hostile().diff)
     assert [line.split(" ")[0] for line in shown.splitlines()] == ["::notice", "::notice", "::notice"]
     assert "\x1b" not in shown
 
 
 def test_names_cannot_be_markup() -> None:
-    rendered = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown.render_diff(hostile().diff))
+    rendered = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown.diff_markdown(hostile().diff))
     assert "<b>" not in rendered
     assert rendered.count("<tr>") == 4
 
 
 def test_annotations_come_worst_first_with_the_reason() -> None:
-    shown = github.render_diff(STACKS.diff).splitlines()
+    shown = github.diff_github(STACKS.diff).splitlines()
     assert shown[0].startswith(
         "::error title=stale%3A kernel.cluster-dim::g0: nodes[4].attributes[cluster_dimension] and 23 more (scale): "
         "none → 2x1x1%0AThe effective cluster"
@@ -230,7 +230,7 @@ def test_annotations_come_worst_first_with_the_reason() -> None:
 
 
 def test_markdown_is_a_heading_and_a_table() -> None:
-    assert markdown.render_diff(STACKS.diff) == (
+    assert markdown.diff_markdown(STACKS.diff) == (
         "## sigcontract diff: stale: 1 of 1 graph with findings\n"
         "\n"
         "verdicts hold for driver profile nvidia-h200-cuda-13.0\n"
@@ -249,5 +249,5 @@ def test_markdown_is_a_heading_and_a_table() -> None:
 @pytest.mark.parametrize("count", [1, 7])
 def test_many_graphs_with_the_same_findings_share_a_heading(count: int) -> None:
     old, new = (dump(*[graph(*nodes)] * count) for nodes in (LAYER, CHANGED))
-    headings = [line for line in markdown.render_diff(compared(old, new).diff).splitlines() if line.startswith("###")]
+    headings = [line for line in markdown.diff_markdown(compared(old, new).diff).splitlines() if line.startswith("###")]
     assert headings == ["### `g0`: stale" if count == 1 else "### `g0`, `g1`, `g2`, `g3`, `g4` and 2 more: stale"]

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from sigcontract.cli.main import main
-from sigcontract.compare.groups import group_dumps
 from sigcontract.model.dump import LabeledGraph
 from sigcontract.report.groups_text import render_groups
-from tests.compare.build import H200, cluster, graph
+from sigcontract.update.groups import group_dumps
 from tests.compare.dumps import dump, kernel
+from tests.update.build import H200, cluster, graph
 
 SERVER = replace(
     dump(),

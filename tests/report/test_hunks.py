@@ -3,13 +3,13 @@
 from hypothesis import given
 from msgspec.structs import replace
 
-from sigcontract.compare.diff import compare_dumps
+from sigcontract.compare.dumps import compare_dumps
 from sigcontract.model.dims import Dim3
 from sigcontract.model.graph import GraphSignature
 from sigcontract.report.hunks import Part, is_note, parts_of
-from tests.compare.build import H200, graph
 from tests.compare.dumps import dump, kernel
 from tests.strategies import LAWS, records
+from tests.update.build import H200, graph
 
 LAYER = [kernel(name=f"k{index}", func=index + 1) for index in range(10)]
 WIDE = Dim3(x=99, y=1, z=1)

@@ -29,8 +29,8 @@ from sigcontract.model.nodes import (
 from sigcontract.model.record import Record
 from sigcontract.wire import codec
 from sigcontract.wire.canonical import canonical_bytes, digest, portable_digest, portable_form
-from tests.compare import build
 from tests.strategies import LAWS, graphs, records
+from tests.update import build
 
 RECORDS = sorted(
     {

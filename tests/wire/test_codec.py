@@ -231,7 +231,7 @@ def test_a_list_of_faults_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     found = codec.faults(json.dumps(document).encode())
     assert len(found) == 1001
     assert str(found[-1]) == "500 more faults (at $)"
-    monkeypatch.setattr("sigcontract.wire.faultlist.MAX_LISTED_BYTES", 10)
+    monkeypatch.setattr("sigcontract.wire.fault_list.MAX_LISTED_BYTES", 10)
     assert [fault.path for fault in codec.faults(json.dumps(document).encode())] == ["$.graphs[1].nodes[0]"]
 
 

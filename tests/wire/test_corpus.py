@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from sigcontract.errors import RecordError, SigcontractError
 from sigcontract.wire import codec
 from sigcontract.wire.documents import FORMS, Form
-from sigcontract.wire.schema import schema
+from sigcontract.wire.schemas import schema
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 VALID = sorted(CORPUS.glob("*/valid/*"))

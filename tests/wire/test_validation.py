@@ -7,13 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 import sigcontract as sc
-from sigcontract.compare.groups import group_dumps
-from sigcontract.compare.policies import POLICIES, key, same
 from sigcontract.errors import RecordError, UsageError
 from sigcontract.model.graph import ChildGraphNode, GraphSignature
-from sigcontract.wire.validation import explains_unfit
-from tests.compare.build import H200, graph, kernel
+from sigcontract.update.groups import group_dumps
+from sigcontract.update.policies import POLICIES, key, same
+from sigcontract.wire.validation import explains_invalid
 from tests.compare.dumps import dump
+from tests.update.build import H200, graph, kernel
 
 GOOD = graph(kernel())
 FUNCTIONS: dict[str, Callable[[Any], object]] = {
@@ -108,11 +108,11 @@ def test_graphs_that_are_nested_too_deeply_are_refused(name: str) -> None:
 
 
 def test_what_a_function_does_wrong_with_valid_records_is_not_blamed_on_them() -> None:
-    @explains_unfit("record")
+    @explains_invalid("record")
     def faulty(record: GraphSignature) -> int:
         return len(record.nodes) // 0
 
-    @explains_unfit("record")
+    @explains_invalid("record")
     def faulty_too(record: GraphSignature) -> object:
         raise ValueError(record)
 

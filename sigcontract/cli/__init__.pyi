@@ -1,0 +1,1 @@
+from sigcontract.cli.main import console as console

@@ -1,0 +1,259 @@
+"""How two dumps differ: environment first, then each graph, every difference with what an update would make of it."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from sigcontract.compare.graphs import GraphChanges, compare_graphs
+from sigcontract.compare.matching import GraphPair, is_partial, match_graphs
+from sigcontract.model import (
+    DeviceInfo,
+    DriverProfile,
+    DumpDiff,
+    Environment,
+    Finding,
+    GraphDiff,
+    KernelNodeSignature,
+    LabeledGraph,
+    SignatureDump,
+    Verdict,
+)
+from sigcontract.profiles import (
+    check_profile,
+    named_profile,
+)
+from sigcontract.update import RULES, check_policy, no_graph
+from sigcontract.wire import (
+    explains_invalid,
+    wrong_type,
+)
+
+__all__ = ["DumpComparison", "compare_dumps", "diff"]
+
+_Key = TypeVar("_Key", int, str)
+_COMPLETE: Final = {True: "complete", False: "incomplete"}
+
+
+def diff(
+    old: SignatureDump, new: SignatureDump, profile: DriverProfile | None = None, *, policy: str = "portable"
+) -> DumpDiff:
+    """Compare two dumps of one or of two processes.
+
+    Parameters
+    ----------
+    old, new
+        The dumps.
+    profile
+        The profile of the driver that updates are judged for. None: the shipped one that both dumps name and fit;
+        where there is none, only what is documented or reported is said, and what that leaves open is undetermined.
+    policy
+        What counts as a difference. ``portable``: everything that is the same in two runs of one program, handles by
+        which of them are the same. ``exact``: every recorded field, handles and addresses included. ``share`` and
+        ``share-functions``: only what keeps two graphs from sharing an executable.
+
+    Returns
+    -------
+    DumpDiff
+        No findings for a complete dump of at least one graph and itself, and for two runs of which it is known that
+        they captured the same. What cannot be told is a finding with the verdict ``undetermined``.
+
+    Raises
+    ------
+    NotComparableError
+        A label stands for two graphs of one dump, or the profile is of another driver or device.
+    UsageError
+        No policy has that name.
+    """
+    return compare_dumps(old, new, profile, policy=policy).diff
+
+
+class DumpComparison(NamedTuple):
+    """The result of a diff, and behind each of its graphs every place of every difference.
+
+    ``changes`` is parallel to ``diff.graphs``; None for a graph without counterpart, and for a dump and itself.
+    """
+
+    diff: DumpDiff
+    changes: tuple[GraphChanges | None, ...]
+
+
+@explains_invalid("old", "new", "profile")
+def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions about them
+    old: SignatureDump,
+    new: SignatureDump,
+    profile: DriverProfile | None = None,
+    *,
+    policy: str = "portable",
+    labels: Collection[str] = (),
+    pairs: Sequence[tuple[str, str]] = (),
+) -> DumpComparison:
+    """Compare two dumps as `diff` does, and keep what a report draws.
+
+    Parameters
+    ----------
+    old, new, profile, policy
+        As for `diff`, which also says what is raised.
+    labels
+        Only the graphs that have one of these labels, in either dump; all where none is given.
+    pairs
+        Labels of the old and of the new dump: these graphs are compared with each other, and no others.
+
+    Raises
+    ------
+    UsageError
+        A label of ``pairs`` is not in its dump, or one of ``labels`` in neither.
+    """
+    check_policy(policy)
+    named = profile is not None
+    if profile is None:
+        profile = named_profile(old, new)
+    else:
+        for dump in (old, new):
+            check_profile(profile, dump.environment)
+    matched = match_graphs(old, new, pairs)
+    if isinstance(labels, str):
+        raise wrong_type("labels", "collection of str", labels)
+    labels = tuple(labels)
+    known = {entry.label for dump in (old, new) for entry in dump.graphs}
+    for label in labels:
+        if label not in known:
+            raise no_graph(label, sorted(known), "either dump")
+    chosen = [pair for pair in matched if not labels or not pair.labels.isdisjoint(labels)]
+    environment = tuple(_dump_findings(old, new, judged_by_one=named))
+    # A graph and itself: unknown as some of its values may be, they are those of one moment of one process.
+    same_dump = old is new or (old == new and _identified(old))
+    one_capture = same_dump or _one_capture(old.environment, new.environment)
+    changes = tuple(
+        None if same_dump and pair.one_label else _changes(pair, profile, policy, one_capture=one_capture)
+        for pair in chosen
+    )
+    partial = is_partial(old), is_partial(new)
+    graphs = tuple(
+        _graph_diff(pair, _findings(pair, found, profile, partial, given=bool(pairs)))
+        for pair, found in zip(chosen, changes, strict=True)
+    )
+    worst = Verdict.worst([*(finding.verdict for finding in environment), *(graph.verdict for graph in graphs)])
+    result = DumpDiff(
+        verdict=worst, profile=None if profile is None else profile.id, environment=environment, graphs=graphs
+    )
+    return DumpComparison(result, changes)
+
+
+def _changes(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> GraphChanges | None:
+    if pair.old is None or pair.new is None:
+        return None
+    return compare_graphs(pair.old.graph, pair.new.graph, profile, policy=policy, one_capture=one_capture)
+
+
+def _findings(
+    pair: GraphPair,
+    found: GraphChanges | None,
+    profile: DriverProfile | None,
+    partial: tuple[bool, bool],
+    *,
+    given: bool,
+) -> Iterator[Finding]:
+    if pair.old is None or pair.new is None:
+        rule = "graph.added" if pair.old is None else "graph.removed"
+        if partial[pair.index(None)]:
+            rule = "graph.not-recorded"
+        yield _finding(rule, "graph", _size(pair.old), _size(pair.new))
+        return
+    if not pair.one_label and not given:
+        yield _finding("graph.label", "label", pair.old.label, pair.new.label)
+    if found is not None:
+        yield from found.findings(profile)
+
+
+def _graph_diff(pair: GraphPair, found: Iterable[Finding]) -> GraphDiff:
+    findings = tuple(found)
+    old_label = None if pair.old is None else pair.old.label
+    new_label = None if pair.new is None else pair.new.label
+    return GraphDiff(
+        label=new_label or old_label or "",
+        old_label=old_label,
+        new_label=new_label,
+        verdict=Verdict.worst(finding.verdict for finding in findings),
+        findings=findings,
+    )
+
+
+def _size(entry: LabeledGraph | None) -> str | None:
+    if entry is None:
+        return None
+    number = len(entry.graph.nodes)
+    return f"{number} node" if number == 1 else f"{number} nodes"
+
+
+def _identified(dump: SignatureDump) -> bool:
+    """Say whether a dump has a handle for every function: then an equal one is a copy of it, and no other run.
+
+    Two version 1 dumps of different kernels may be equal, having no field in which the kernels differ.
+    """
+    return all(
+        node.kern or node.func
+        for entry in dump.graphs
+        for _, node in entry.graph.walk()
+        if isinstance(node, KernelNodeSignature)
+    )
+
+
+def _one_capture(old: Environment, new: Environment) -> bool:
+    """Say whether one process wrote both in one second: then a handle stands for one function in both.
+
+    In the same process at another time it need not: CUkernel numbers come back after an unload.
+    """
+    return (
+        old.process_id is not None
+        and old.hostname is not None
+        and (old.process_id, old.hostname, old.created_at) == (new.process_id, new.hostname, new.created_at)
+    )
+
+
+def _dump_findings(old: SignatureDump, new: SignatureDump, *, judged_by_one: bool) -> Iterator[Finding]:
+    """Yield what differs between two dumps as wholes, and what keeps them from being compared in full.
+
+    Which profile each names leaves nothing open where both are judged by one that fits them.
+    """
+    yield from _environment_findings(old.environment, new.environment)
+    if old.profile != new.profile and not judged_by_one:
+        yield _finding("dump.profile", "profile", old.profile, new.profile)
+    if not (old.complete and new.complete):
+        yield _finding("dump.incomplete", "complete", *(_COMPLETE[dump.complete] for dump in (old, new)))
+    if not (old.graphs and new.graphs):
+        yield _finding("dump.empty", "graphs", len(old.graphs), len(new.graphs))
+
+
+def _environment_findings(old: Environment, new: Environment) -> Iterator[Finding]:
+    for name in ("cuda_driver_version", "display_driver_version"):
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield _finding("environment.driver", f"environment.{name}", before, after)
+    old_devices, new_devices = ({d.ordinal: _device(d) for d in environment.devices} for environment in (old, new))
+    yield from _by_key("environment.device", "environment.devices", old_devices, new_devices)
+    old_libraries, new_libraries = ({lib.name: lib.version for lib in e.libraries} for e in (old, new))
+    yield from _by_key("environment.library", "environment.libraries", old_libraries, new_libraries)
+
+
+def _by_key(rule: str, path: str, old: Mapping[_Key, str], new: Mapping[_Key, str]) -> Iterator[Finding]:
+    for key in sorted(old.keys() | new.keys()):
+        if old.get(key) != new.get(key):
+            yield _finding(rule, f"{path}[{key}]", old.get(key), new.get(key))
+
+
+def _device(device: DeviceInfo) -> str:
+    return f"{device.name}, compute capability {device.compute_capability_major}.{device.compute_capability_minor}"
+
+
+def _finding(rule_id: str, path: str, old: int | str | None, new: int | str | None) -> Finding:
+    rule = RULES[rule_id]
+    return Finding(
+        rule=rule.id,
+        path=path,
+        verdict=rule.verdict,
+        evidence=rule.evidence,
+        old=old,
+        new=new,
+        subject=None,
+        count=1,
+        also=(),
+    )

@@ -1,0 +1,353 @@
+"""The driver calls that sigcontract makes, as protocols: the real driver and the fake one both satisfy them.
+
+Handles are plain integers everywhere, 0 = none. Every method raises `DriverCallError` where the driver fails, and
+`DriverUnavailableError` where no context is current for a call that needs one, or the driver lacks the function.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from sigcontract.driver.cuda.layouts import (
+    BatchMemOpNodeParams,
+    ConditionalNodeParams,
+    HostNodeParams,
+    MemAllocNodeParams,
+    MemcpyParams,
+    MemsetNodeParams,
+)
+
+__all__ = [
+    "AttributeColumn",
+    "BuildApi",
+    "DriverApi",
+    "EdgeBlock",
+    "KernelLaunch",
+    "LaunchObservations",
+    "PointerAttributes",
+    "ReadApi",
+    "UpdateOutcome",
+]
+
+
+class UpdateOutcome(NamedTuple):
+    """What cuGraphExecUpdate answered, reason included (cuda-python drops the reason, the C call does not)."""
+
+    #: CUgraphExecUpdateResult, 0 = SUCCESS.
+    result: int
+    #: CUgraphNode of the updating graph where the driver stopped, 0 = none.
+    node: int
+    #: Its dependency that does not match, 0 = none.
+    from_node: int
+
+
+class EdgeBlock(NamedTuple):
+    """The edges of a graph in the driver's order, which is not the order of any node's dependencies."""
+
+    #: CUgraphNode per edge, the node depended on.
+    from_nodes: list[int]
+    #: CUgraphNode per edge, the node that depends.
+    to_nodes: list[int]
+    #: CUgraphEdgeData per edge, 8 bytes each: from_port, to_port, type, five reserved.
+    data: bytes
+
+
+class AttributeColumn(NamedTuple):
+    """One launch attribute of many kernel nodes, in the order of the nodes asked."""
+
+    #: CUlaunchAttributeValue, 64 bytes a node; zeros where the driver refused.
+    values: bytes
+    #: CUresult of each node: 0, or a refusal (CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED).
+    results: list[int]
+
+
+class PointerAttributes(NamedTuple):
+    """cuPointerGetAttributes of one address; zeros where CUDA does not know it (pageable host memory)."""
+
+    memory_type: int
+    device_ordinal: int
+    context: int
+    managed: bool
+
+
+class KernelLaunch(NamedTuple):
+    """One launch of a kernel, for a stream or as a graph node."""
+
+    #: CUfunction; for a stream also a CUkernel cast to one, which a node does not take.
+    function: int
+    #: Blocks along x, y, z.
+    grid_dim: tuple[int, int, int]
+    #: Threads per block along x, y, z.
+    block_dim: tuple[int, int, int]
+    #: The bytes of each kernel parameter, in order.
+    arguments: tuple[bytes, ...]
+    #: Dynamic shared memory, in bytes per block.
+    dynamic_shared_mem_bytes: int = 0
+    #: CUlaunchAttributeID -> the 64 bytes of its value. Only for launches; a node takes them one by one.
+    attributes: Mapping[int, bytes] = {}
+
+
+class LaunchObservations(Protocol):
+    """What was seen at the launches that made a graph (see `sigcontract.driver.observe`)."""
+
+    def attributes(self, node: int) -> Mapping[int, bytes] | None:
+        """Return what the launch that made this CUgraphNode carried: id -> 64 bytes; None: it was not seen."""
+        ...
+
+    def code_sha256(self, func: int, kern: int) -> str | None:
+        """Return the sha256 of the machine code of that CUfunction or CUkernel, or None where it was not seen."""
+        ...
+
+
+class ReadApi(Protocol):
+    """Calls that read; none of them changes anything."""
+
+    def driver_version(self) -> int:
+        """cuDriverGetVersion, as 13000."""
+        ...
+
+    def device_count(self) -> int:
+        """cuDeviceGetCount."""
+        ...
+
+    def device_name(self, device: int) -> str:
+        """cuDeviceGetName."""
+        ...
+
+    def compute_capability(self, device: int) -> tuple[int, int]:
+        """cuDeviceGetAttribute of the compute capability: major, minor."""
+        ...
+
+    def current_context(self) -> int:
+        """cuCtxGetCurrent: the CUcontext of this thread, 0 = none."""
+        ...
+
+    def current_device(self) -> int:
+        """cuCtxGetDevice: the device of the current context."""
+        ...
+
+    def graph_nodes(self, graph: int) -> list[int]:
+        """cuGraphGetNodes: every CUgraphNode, in the driver's order."""
+        ...
+
+    def graph_edges(self, graph: int) -> EdgeBlock:
+        """cuGraphGetEdges with edge data."""
+        ...
+
+    def node_dependencies(self, node: int) -> tuple[list[int], bytes]:
+        """cuGraphNodeGetDependencies with edge data: nodes in the driver's order, and 8 bytes an edge."""
+        ...
+
+    def node_types(self, nodes: Sequence[int]) -> list[int]:
+        """cuGraphNodeGetType of each node: CUgraphNodeType as an integer, known here or not."""
+        ...
+
+    def kernel_params(self, nodes: Sequence[int]) -> bytes:
+        """cuGraphKernelNodeGetParams of each node: 72 bytes each, kernelParams and extra zeroed.
+
+        Those two point into memory that the driver owns, differ from node to node and say nothing of the kernel.
+        """
+        ...
+
+    def kernel_attributes(self, nodes: Sequence[int], attribute_ids: Sequence[int]) -> list[AttributeColumn]:
+        """cuGraphKernelNodeGetAttribute of each node: a column per id. A refusal is a result, other failures raise."""
+        ...
+
+    def memcpy_params(self, node: int) -> MemcpyParams:
+        """cuGraphMemcpyNodeGetParams."""
+        ...
+
+    def memset_params(self, node: int) -> MemsetNodeParams:
+        """cuGraphMemsetNodeGetParams."""
+        ...
+
+    def host_params(self, node: int) -> HostNodeParams:
+        """cuGraphHostNodeGetParams."""
+        ...
+
+    def child_graph(self, node: int) -> int:
+        """cuGraphChildGraphNodeGetGraph: the CUgraph that the node owns."""
+        ...
+
+    def waited_event(self, node: int) -> int:
+        """cuGraphEventWaitNodeGetEvent: the CUevent."""
+        ...
+
+    def recorded_event(self, node: int) -> int:
+        """cuGraphEventRecordNodeGetEvent: the CUevent."""
+        ...
+
+    def signal_count(self, node: int) -> int:
+        """cuGraphExternalSemaphoresSignalNodeGetParams: how many semaphores."""
+        ...
+
+    def wait_count(self, node: int) -> int:
+        """cuGraphExternalSemaphoresWaitNodeGetParams: how many semaphores."""
+        ...
+
+    def mem_alloc_params(self, node: int) -> MemAllocNodeParams:
+        """cuGraphMemAllocNodeGetParams; accessDescs points into memory that the driver owns."""
+        ...
+
+    def mem_free_address(self, node: int) -> int:
+        """cuGraphMemFreeNodeGetParams: the device address."""
+        ...
+
+    def batch_mem_op_params(self, node: int) -> BatchMemOpNodeParams:
+        """cuGraphBatchMemOpNodeGetParams; paramArray points into memory that the driver owns."""
+        ...
+
+    def conditional_params(self, node: int) -> ConditionalNodeParams | None:
+        """cuGraphNodeGetParams of a conditional node, or None where the driver has no such call (before 13.2)."""
+        ...
+
+    def pointer_attributes(self, address: int) -> PointerAttributes | None:
+        """cuPointerGetAttributes, or None where the driver will not say."""
+        ...
+
+    def kernel_name(self, kern: int) -> bytes:
+        """cuKernelGetName."""
+        ...
+
+    def function_name(self, func: int) -> bytes:
+        """cuFuncGetName."""
+        ...
+
+    def kernel_function(self, kern: int) -> int:
+        """cuKernelGetFunction: the kernel's CUfunction in the current context."""
+        ...
+
+    def function_attribute(self, func: int, attribute: int) -> int | None:
+        """cuFuncGetAttribute (CUfunction_attribute), or None where the driver will not say."""
+        ...
+
+    def function_parameters(self, func: int) -> list[tuple[int, int]] | None:
+        """cuFuncGetParamInfo of each parameter: offset and size in bytes; None where the driver will not say."""
+        ...
+
+
+class DriverApi(ReadApi, Protocol):
+    """What the library needs of a driver: reading graphs, and making, updating and running executables."""
+
+    def mem_get_info(self) -> tuple[int, int]:
+        """cuMemGetInfo of the current context: free and total bytes."""
+        ...
+
+    def graph_instantiate(self, graph: int, flags: int = 0) -> int:
+        """cuGraphInstantiateWithFlags: a CUgraphExec that the caller must destroy."""
+        ...
+
+    def graph_exec_update(self, graph_exec: int, graph: int) -> UpdateOutcome:
+        """cuGraphExecUpdate. A refusal is an outcome (result not 0), not an error; other failures raise."""
+        ...
+
+    def graph_exec_destroy(self, graph_exec: int) -> None:
+        """cuGraphExecDestroy."""
+        ...
+
+    def graph_launch(self, graph_exec: int, stream: int) -> None:
+        """cuGraphLaunch."""
+        ...
+
+    def stream_synchronize(self, stream: int) -> None:
+        """cuStreamSynchronize."""
+        ...
+
+
+class BuildApi(DriverApi, Protocol):
+    """What measuring a driver needs besides: modules, memory, streams, and graphs made by hand or by capture."""
+
+    def primary_context_retain(self, device: int) -> int:
+        """cuDevicePrimaryCtxRetain: a CUcontext, to be given back with `primary_context_release`."""
+        ...
+
+    def primary_context_release(self, device: int) -> None:
+        """cuDevicePrimaryCtxRelease."""
+        ...
+
+    def context_push(self, context: int) -> None:
+        """cuCtxPushCurrent."""
+        ...
+
+    def context_pop(self) -> int:
+        """cuCtxPopCurrent: the CUcontext that was current."""
+        ...
+
+    def module_load(self, image: bytes) -> int:
+        """cuModuleLoadData: a CUmodule from PTX text or a cubin."""
+        ...
+
+    def module_function(self, module: int, name: str) -> int:
+        """cuModuleGetFunction: a CUfunction."""
+        ...
+
+    def module_unload(self, module: int) -> None:
+        """cuModuleUnload."""
+        ...
+
+    def mem_alloc(self, size_bytes: int) -> int:
+        """cuMemAlloc: a device address."""
+        ...
+
+    def mem_free(self, address: int) -> None:
+        """cuMemFree."""
+        ...
+
+    def copy_to_device(self, address: int, data: bytes) -> None:
+        """cuMemcpyHtoD; returns when the copy is done."""
+        ...
+
+    def copy_from_device(self, address: int, size_bytes: int) -> bytes:
+        """cuMemcpyDtoH; returns when the copy is done."""
+        ...
+
+    def stream_create(self) -> int:
+        """cuStreamCreate, not synchronizing with the legacy default stream."""
+        ...
+
+    def stream_destroy(self, stream: int) -> None:
+        """cuStreamDestroy."""
+        ...
+
+    def event_create(self) -> int:
+        """cuEventCreate, without timing."""
+        ...
+
+    def event_destroy(self, event: int) -> None:
+        """cuEventDestroy."""
+        ...
+
+    def event_record(self, event: int, stream: int) -> None:
+        """cuEventRecord."""
+        ...
+
+    def stream_wait_event(self, stream: int, event: int) -> None:
+        """cuStreamWaitEvent."""
+        ...
+
+    def begin_capture(self, stream: int) -> None:
+        """cuStreamBeginCapture, thread-local mode."""
+        ...
+
+    def end_capture(self, stream: int) -> int:
+        """cuStreamEndCapture: a CUgraph that the caller must destroy."""
+        ...
+
+    def launch_kernel(self, launch: KernelLaunch, stream: int) -> None:
+        """cuLaunchKernelEx."""
+        ...
+
+    def graph_create(self) -> int:
+        """cuGraphCreate: a CUgraph that the caller must destroy."""
+        ...
+
+    def graph_destroy(self, graph: int) -> None:
+        """cuGraphDestroy."""
+        ...
+
+    def add_kernel_node(self, graph: int, launch: KernelLaunch, dependencies: Sequence[int] = ()) -> int:
+        """cuGraphAddKernelNode: a CUgraphNode. The launch's attributes are not applied."""
+        ...
+
+    def set_kernel_attribute(self, node: int, attribute_id: int, value: bytes) -> None:
+        """cuGraphKernelNodeSetAttribute, with the 64 bytes of CUlaunchAttributeValue."""
+        ...

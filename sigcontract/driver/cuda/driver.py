@@ -1,0 +1,382 @@
+"""`CudaDriver`: the calls of `BuildApi` on libcuda."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from ctypes import (
+    Array,
+    addressof,
+    byref,
+    c_char,
+    c_char_p,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_uint64,
+    c_void_p,
+    create_string_buffer,
+    memset,
+)
+from functools import cache
+from itertools import repeat, starmap
+from typing import Any
+
+from sigcontract.driver.cuda.api import AttributeColumn, EdgeBlock, PointerAttributes, UpdateOutcome
+from sigcontract.driver.cuda.building import BuildCalls
+from sigcontract.driver.cuda.layouts import (
+    ATTRIBUTE_VALUE_BYTES,
+    EDGE_DATA_BYTES,
+    KERNEL_NODE_PARAMS_BYTES,
+    BatchMemOpNodeParams,
+    ConditionalNodeParams,
+    ExtSemNodeParams,
+    GraphNodeParams,
+    HostNodeParams,
+    KernelNodeParams,
+    MemAllocNodeParams,
+    MemcpyParams,
+    MemsetNodeParams,
+    UpdateResultInfo,
+)
+from sigcontract.driver.cuda.library import (
+    GRAPH_EXEC_UPDATE_FAILURE,
+    INVALID_VALUE,
+    NOT_SUPPORTED,
+    SUCCESS,
+    Library,
+    Resolve,
+    resolve_with_bindings,
+)
+from sigcontract.errors import DriverError
+
+__all__ = ["CudaDriver", "default_driver"]
+
+#: What reading cannot do without: a driver that lacks one of them is refused at construction, not in mid-read.
+_REQUIRED = ("cuGraphGetEdges", "cuGraphNodeGetDependencies", "cuGraphKernelNodeGetParams", "cuFuncGetName")
+
+_COMPUTE_CAPABILITY_MAJOR = 75  # CUdevice_attribute
+_COMPUTE_CAPABILITY_MINOR = 76
+_POINTER_CONTEXT, _POINTER_MEMORY_TYPE, _POINTER_IS_MANAGED, _POINTER_DEVICE_ORDINAL = 1, 2, 8, 9
+
+_KERNEL_PARAMS_WORD = KernelNodeParams.kernelParams.offset // 8
+_EXTRA_WORD = KernelNodeParams.extra.offset // 8
+_KERNEL_NODE_WORDS = KERNEL_NODE_PARAMS_BYTES // 8
+
+_to_pointer = c_void_p.from_param
+
+_TAKEN = UpdateOutcome(SUCCESS, 0, 0)
+
+
+class CudaDriver(BuildCalls):
+    """The CUDA driver of this process.
+
+    Safe to share between threads. It holds no CUDA resource.
+
+    Parameters
+    ----------
+    resolve
+        Where the addresses of C functions come from; by default the installed cuda-bindings.
+
+    Raises
+    ------
+    DriverUnavailableError
+        No bindings, no libcuda, no device, or a driver older than CUDA 12.3; ``.reason`` tells which.
+    DriverCallError
+        cuInit failed for another reason.
+    """
+
+    def __init__(self, resolve: Resolve | None = None) -> None:
+        self.library = Library(resolve if resolve is not None else resolve_with_bindings())
+        self._call = self.library.call
+        self._call("cuInit", 0)
+        for name in _REQUIRED:
+            self.library.require(name)
+
+    # The driver, devices and contexts
+
+    def driver_version(self) -> int:
+        """cuDriverGetVersion, as 13000."""
+        return self._int("cuDriverGetVersion")
+
+    def device_count(self) -> int:
+        """cuDeviceGetCount."""
+        return self._int("cuDeviceGetCount")
+
+    def device_name(self, device: int) -> str:
+        """cuDeviceGetName."""
+        name = create_string_buffer(256)
+        self._call("cuDeviceGetName", name, len(name), device)
+        return name.value.decode(errors="backslashreplace")
+
+    def compute_capability(self, device: int) -> tuple[int, int]:
+        """cuDeviceGetAttribute of the compute capability: major, minor."""
+        major, minor = c_int(), c_int()
+        self._call("cuDeviceGetAttribute", byref(major), _COMPUTE_CAPABILITY_MAJOR, device)
+        self._call("cuDeviceGetAttribute", byref(minor), _COMPUTE_CAPABILITY_MINOR, device)
+        return major.value, minor.value
+
+    def current_context(self) -> int:
+        """cuCtxGetCurrent: the CUcontext of this thread, 0 = none."""
+        return self._made("cuCtxGetCurrent")
+
+    def current_device(self) -> int:
+        """cuCtxGetDevice: the device of the current context."""
+        return self._int("cuCtxGetDevice")
+
+    # Reading a graph
+
+    def graph_nodes(self, graph: int) -> list[int]:
+        """cuGraphGetNodes: every CUgraphNode, in the driver's order."""
+        count = c_size_t()
+        self._call("cuGraphGetNodes", graph, None, byref(count))
+        if not count.value:
+            return []
+        nodes = (c_uint64 * count.value)()
+        self._call("cuGraphGetNodes", graph, nodes, byref(count))
+        return nodes[: count.value]
+
+    def graph_edges(self, graph: int) -> EdgeBlock:
+        """cuGraphGetEdges with edge data."""
+        count = c_size_t()
+        self._call("cuGraphGetEdges", graph, None, None, None, byref(count))
+        if not count.value:
+            return EdgeBlock([], [], b"")
+        from_nodes, to_nodes = (c_uint64 * count.value)(), (c_uint64 * count.value)()
+        data = (c_char * (count.value * EDGE_DATA_BYTES))()
+        self._call("cuGraphGetEdges", graph, from_nodes, to_nodes, data, byref(count))
+        end = count.value
+        return EdgeBlock(from_nodes[:end], to_nodes[:end], data.raw[: end * EDGE_DATA_BYTES])
+
+    def node_dependencies(self, node: int) -> tuple[list[int], bytes]:
+        """cuGraphNodeGetDependencies with edge data: nodes in the driver's order, and 8 bytes an edge."""
+        count = c_size_t()
+        self._call("cuGraphNodeGetDependencies", node, None, None, byref(count))
+        if not count.value:
+            return [], b""
+        nodes = (c_uint64 * count.value)()
+        data = (c_char * (count.value * EDGE_DATA_BYTES))()
+        self._call("cuGraphNodeGetDependencies", node, nodes, data, byref(count))
+        return nodes[: count.value], data.raw[: count.value * EDGE_DATA_BYTES]
+
+    def node_types(self, nodes: Sequence[int]) -> list[int]:
+        """cuGraphNodeGetType of each node: CUgraphNodeType as an integer, known here or not."""
+        types = (c_int * len(nodes))()
+        self._call_all("cuGraphNodeGetType", nodes, _slots(types, 4, len(nodes)))
+        return types[:]
+
+    def kernel_params(self, nodes: Sequence[int]) -> bytes:
+        """cuGraphKernelNodeGetParams of each node: 72 bytes each, kernelParams and extra zeroed."""
+        params = (c_uint64 * (_KERNEL_NODE_WORDS * len(nodes)))()
+        self._call_all("cuGraphKernelNodeGetParams", nodes, _slots(params, KERNEL_NODE_PARAMS_BYTES, len(nodes)))
+        words = memoryview(params).cast("B").cast("Q")
+        zeros = memoryview(bytes(8 * len(nodes))).cast("Q")
+        words[_KERNEL_PARAMS_WORD::_KERNEL_NODE_WORDS] = zeros
+        words[_EXTRA_WORD::_KERNEL_NODE_WORDS] = zeros
+        return bytes(words)
+
+    def kernel_attributes(self, nodes: Sequence[int], attribute_ids: Sequence[int]) -> list[AttributeColumn]:
+        """cuGraphKernelNodeGetAttribute of each node: a column per id. A refusal is a result, other failures raise."""
+        values = (c_char * (len(nodes) * ATTRIBUTE_VALUE_BYTES))()
+        handles = list(map(_to_pointer, nodes))
+        slots = list(_slots(values, ATTRIBUTE_VALUE_BYTES, len(nodes)))
+        get = self.library.bulk("cuGraphKernelNodeGetAttribute")
+        columns = []
+        for attribute_id in attribute_ids:
+            memset(values, 0, len(values))
+            results = list(starmap(get, zip(handles, repeat(attribute_id), slots, strict=False)))
+            if results.count(SUCCESS) != len(results):
+                self._check_refusals("cuGraphKernelNodeGetAttribute", results)
+            columns.append(AttributeColumn(values.raw, results))
+        return columns
+
+    def memcpy_params(self, node: int) -> MemcpyParams:
+        """cuGraphMemcpyNodeGetParams."""
+        params = MemcpyParams()
+        self._call("cuGraphMemcpyNodeGetParams", node, byref(params))
+        return params
+
+    def memset_params(self, node: int) -> MemsetNodeParams:
+        """cuGraphMemsetNodeGetParams."""
+        params = MemsetNodeParams()
+        self._call("cuGraphMemsetNodeGetParams", node, byref(params))
+        return params
+
+    def host_params(self, node: int) -> HostNodeParams:
+        """cuGraphHostNodeGetParams."""
+        params = HostNodeParams()
+        self._call("cuGraphHostNodeGetParams", node, byref(params))
+        return params
+
+    def child_graph(self, node: int) -> int:
+        """cuGraphChildGraphNodeGetGraph: the CUgraph that the node owns."""
+        return self._given("cuGraphChildGraphNodeGetGraph", node)
+
+    def waited_event(self, node: int) -> int:
+        """cuGraphEventWaitNodeGetEvent: the CUevent."""
+        return self._given("cuGraphEventWaitNodeGetEvent", node)
+
+    def recorded_event(self, node: int) -> int:
+        """cuGraphEventRecordNodeGetEvent: the CUevent."""
+        return self._given("cuGraphEventRecordNodeGetEvent", node)
+
+    def signal_count(self, node: int) -> int:
+        """cuGraphExternalSemaphoresSignalNodeGetParams: how many semaphores."""
+        params = ExtSemNodeParams()
+        self._call("cuGraphExternalSemaphoresSignalNodeGetParams", node, byref(params))
+        return int(params.numExtSems)
+
+    def wait_count(self, node: int) -> int:
+        """cuGraphExternalSemaphoresWaitNodeGetParams: how many semaphores."""
+        params = ExtSemNodeParams()
+        self._call("cuGraphExternalSemaphoresWaitNodeGetParams", node, byref(params))
+        return int(params.numExtSems)
+
+    def mem_alloc_params(self, node: int) -> MemAllocNodeParams:
+        """cuGraphMemAllocNodeGetParams; accessDescs points into memory that the driver owns."""
+        params = MemAllocNodeParams()
+        self._call("cuGraphMemAllocNodeGetParams", node, byref(params))
+        return params
+
+    def mem_free_address(self, node: int) -> int:
+        """cuGraphMemFreeNodeGetParams: the device address."""
+        return self._given("cuGraphMemFreeNodeGetParams", node)
+
+    def batch_mem_op_params(self, node: int) -> BatchMemOpNodeParams:
+        """cuGraphBatchMemOpNodeGetParams; paramArray points into memory that the driver owns."""
+        params = BatchMemOpNodeParams()
+        self._call("cuGraphBatchMemOpNodeGetParams", node, byref(params))
+        return params
+
+    def conditional_params(self, node: int) -> ConditionalNodeParams | None:
+        """cuGraphNodeGetParams of a conditional node, or None where the driver has no such call (before 13.2)."""
+        if not self.library.has("cuGraphNodeGetParams"):
+            return None
+        params = GraphNodeParams()
+        self._call("cuGraphNodeGetParams", node, byref(params))
+        return ConditionalNodeParams.from_buffer_copy(params, GraphNodeParams.params.offset)
+
+    def pointer_attributes(self, address: int) -> PointerAttributes | None:
+        """cuPointerGetAttributes, or None where the driver will not say."""
+        context, memory_type, managed, ordinal = c_void_p(), c_uint(), c_uint(), c_int()
+        ids = (_POINTER_CONTEXT, _POINTER_MEMORY_TYPE, _POINTER_IS_MANAGED, _POINTER_DEVICE_ORDINAL)
+        outs = (context, memory_type, managed, ordinal)
+        places = (c_void_p * len(outs))(*map(addressof, outs))
+        result = self.library.result_of("cuPointerGetAttributes", len(ids), (c_int * len(ids))(*ids), places, address)
+        if result != SUCCESS:
+            return None
+        return PointerAttributes(memory_type.value, ordinal.value, context.value or 0, bool(managed.value))
+
+    # Functions
+
+    def kernel_name(self, kern: int) -> bytes:
+        """cuKernelGetName."""
+        return self._text("cuKernelGetName", kern)
+
+    def function_name(self, func: int) -> bytes:
+        """cuFuncGetName."""
+        return self._text("cuFuncGetName", func)
+
+    def kernel_function(self, kern: int) -> int:
+        """cuKernelGetFunction: the kernel's CUfunction in the current context."""
+        return self._made("cuKernelGetFunction", kern)
+
+    def function_attribute(self, func: int, attribute: int) -> int | None:
+        """cuFuncGetAttribute (CUfunction_attribute), or None where the driver will not say."""
+        value = c_int()
+        result = self.library.result_of("cuFuncGetAttribute", byref(value), attribute, func)
+        return value.value if result == SUCCESS else None
+
+    def function_parameters(self, func: int) -> list[tuple[int, int]] | None:
+        """cuFuncGetParamInfo of each parameter: offset and size in bytes; None where the driver will not say."""
+        if not self.library.has("cuFuncGetParamInfo"):
+            return None
+        offset, size = c_size_t(), c_size_t()
+        parameters: list[tuple[int, int]] = []
+        while True:
+            result = self.library.result_of("cuFuncGetParamInfo", func, len(parameters), byref(offset), byref(size))
+            if result == INVALID_VALUE:  # the documented end of the list
+                return parameters
+            if result != SUCCESS:
+                return None
+            parameters.append((offset.value, size.value))
+
+    # Executables
+
+    def mem_get_info(self) -> tuple[int, int]:
+        """cuMemGetInfo of the current context: free and total bytes."""
+        free, total = c_size_t(), c_size_t()
+        self._call("cuMemGetInfo", byref(free), byref(total))
+        return free.value, total.value
+
+    def graph_instantiate(self, graph: int, flags: int = 0) -> int:
+        """cuGraphInstantiateWithFlags: a CUgraphExec that the caller must destroy."""
+        made = c_void_p()
+        try:
+            self._call("cuGraphInstantiateWithFlags", byref(made), graph, flags)
+        except BaseException:
+            # A signal's exception comes when the call returns, which takes milliseconds: nobody else has the handle.
+            if made.value:
+                with suppress(DriverError):
+                    self.graph_exec_destroy(made.value)
+            raise
+        return made.value or 0
+
+    def graph_exec_update(self, graph_exec: int, graph: int) -> UpdateOutcome:
+        """cuGraphExecUpdate. A refusal is an outcome (result not 0), not an error; other failures raise."""
+        info = UpdateResultInfo()
+        # Converts nothing: each turn of a shared executable to another graph pays for this call.
+        update = self.library.bulk("cuGraphExecUpdate")
+        result = update(_to_pointer(graph_exec), _to_pointer(graph), byref(info))
+        if result == info.result == SUCCESS:
+            return _TAKEN
+        if result not in (SUCCESS, GRAPH_EXEC_UPDATE_FAILURE):
+            raise self.library.error("cuGraphExecUpdate", result)
+        if result == GRAPH_EXEC_UPDATE_FAILURE and info.result == SUCCESS:
+            raise self.library.error("cuGraphExecUpdate", result)
+        return UpdateOutcome(info.result, info.errorNode or 0, info.errorFromNode or 0)
+
+    def graph_exec_destroy(self, graph_exec: int) -> None:
+        """cuGraphExecDestroy."""
+        self._call("cuGraphExecDestroy", graph_exec)
+
+    def graph_launch(self, graph_exec: int, stream: int) -> None:
+        """cuGraphLaunch."""
+        result = self.library.checked("cuGraphLaunch")(graph_exec, stream)  # every replay comes through here
+        if result:
+            raise self.library.error("cuGraphLaunch", result)
+
+    def stream_synchronize(self, stream: int) -> None:
+        """cuStreamSynchronize."""
+        self._call("cuStreamSynchronize", stream)
+
+    def _int(self, name: str) -> int:
+        value = c_int()
+        self._call(name, byref(value))
+        return value.value
+
+    def _text(self, name: str, handle: int) -> bytes:
+        text = c_char_p()
+        self._call(name, byref(text), handle)
+        return text.value or b""
+
+    def _check_refusals(self, name: str, results: Sequence[int]) -> None:
+        for result in results:
+            if result not in (SUCCESS, INVALID_VALUE, NOT_SUPPORTED):
+                raise self.library.error(name, result)
+
+    def _call_all(self, name: str, nodes: Sequence[int], slots: "map[Any]") -> None:
+        """Call a getter for each node, each with a slot of its own for the answer."""
+        for result in starmap(self.library.bulk(name), zip(map(_to_pointer, nodes), slots, strict=True)):
+            if result != SUCCESS:
+                raise self.library.error(name, result)
+
+
+def _slots(buffer: "Array[Any]", stride: int, count: int) -> "map[Any]":
+    """Return one pointer argument per node, `stride` bytes apart in the buffer."""
+    start = addressof(buffer)
+    return map(_to_pointer, range(start, start + count * stride, stride))
+
+
+@cache
+def default_driver() -> CudaDriver:
+    """Return the driver of this process, made when it is first needed. See `CudaDriver` for what it raises."""
+    return CudaDriver()

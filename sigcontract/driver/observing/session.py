@@ -1,0 +1,117 @@
+"""Seeing launches as they are made, where a node will not tell afterwards."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Literal
+
+from sigcontract.driver.observing.cupti import Cupti
+from sigcontract.driver.observing.observations import Observations
+from sigcontract.driver.reading import (
+    ATTRIBUTE_CUDA_VERSION,
+)
+from sigcontract.errors import MissingExtraError
+from sigcontract.model import (
+    AttributeId,
+    DriverProfile,
+)
+
+if TYPE_CHECKING:
+    from sigcontract.driver.observing.modules import ModuleLedger
+
+__all__ = ["CodeSource", "acquire", "observable_attributes", "observe", "release"]
+
+#: Where machine code is taken from. ``images``: cubins that the program itself passes to cuModuleLoadData or
+#: cuLibraryLoadData, as JIT compilers do. ``all``: also what the driver finds in fat binaries or makes of PTX, as it
+#: loads them; see `observe` for what that risks. ``none``: nowhere.
+CodeSource = Literal["images", "all", "none"]
+
+
+def observable_attributes(profile: DriverProfile | None = None) -> tuple[int, ...]:
+    """Return the launch attribute ids that only observation shows, ascending.
+
+    Parameters
+    ----------
+    profile
+        The driver's profile. What it does not call readable counts as not readable; without one, nothing is.
+    """
+    at_launches = set(ATTRIBUTE_CUDA_VERSION) - {AttributeId.SYNCHRONIZATION_POLICY}  # cuda.h: streams only
+    readable = {entry.id for entry in profile.attributes if entry.readable == "yes"} if profile is not None else set()
+    return tuple(sorted(at_launches - readable))
+
+
+_shared: Observations | None = None
+_holders = 0
+_shared_lock = Lock()
+
+
+@contextmanager
+def observe(*, code: CodeSource = "images") -> Iterator[Observations]:
+    """Observe this process's launches and modules for as long as the block lasts.
+
+    CUPTI has one subscription per process, so blocks that overlap, also under ``sigcontract record``, share one
+    `Observations`.
+
+    Parameters
+    ----------
+    code
+        Where machine code is taken from, see `CodeSource`. Ignored where observing is under way already. ``all``
+        watches loads from inside of the driver, which holds a lock meanwhile: if another thread of the program
+        calls the driver (an allocation, a launch, an event record) without releasing Python's interpreter lock, each
+        waits for the other for ever. PyTorch, Triton and cuda-bindings release it for most calls, not for all. The
+        other sources never wait inside of the driver.
+
+    Yields
+    ------
+    Observations
+        To be given to `read_graph` inside of the block.
+
+    Raises
+    ------
+    ObserveError
+        CUPTI is missing (``cupti_missing``), taken by another tool (``cupti_taken``), or does not start.
+    MissingExtraError
+        Code is wanted, and pyelftools is not there, which the extra ``observe`` brings.
+
+    Examples
+    --------
+    >>> with observe() as seen:  # doctest: +SKIP
+    ...     with torch.cuda.graph(graph):
+    ...         model(x)
+    ...     signature = read_graph(graph, observations=seen)
+    """
+    observations = acquire(code=code)
+    try:
+        yield observations
+    finally:
+        release()
+
+
+def acquire(*, code: CodeSource = "images") -> Observations:
+    """Return the process's `Observations`, started where it is not; each call needs its `release`."""
+    global _shared, _holders  # noqa: PLW0603  CUPTI's subscription is the process's
+    with _shared_lock:
+        if _shared is None:
+            _shared = Observations(Cupti(), None if code == "none" else _module_ledger(sees_loads=code == "all"))
+        _holders += 1
+        return _shared
+
+
+def release() -> None:
+    """Give one `acquire` back; the last one ends observing."""
+    global _shared, _holders  # noqa: PLW0603  CUPTI's subscription is the process's
+    with _shared_lock:
+        _holders -= 1
+        if _holders == 0 and _shared is not None:
+            _shared.close()
+            _shared = None
+
+
+def _module_ledger(*, sees_loads: bool) -> "Callable[[bool], ModuleLedger]":
+    try:
+        from sigcontract.driver.observing.modules import ModuleLedger  # noqa: PLC0415  needs pyelftools
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "elftools":
+            raise
+        raise MissingExtraError("identifying machine code", extra="observe") from error
+    return lambda complete: ModuleLedger(complete=complete, sees_loads=sees_loads)

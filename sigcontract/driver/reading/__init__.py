@@ -1,0 +1,5 @@
+"""A live graph as records: its nodes, attributes, functions and environment."""
+
+from sigcontract.doors import attach
+
+__getattr__, __dir__, __all__ = attach(__spec__)

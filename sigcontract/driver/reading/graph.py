@@ -1,0 +1,135 @@
+"""A live CUgraph as a `GraphSignature`."""
+
+from collections.abc import Callable, Sequence
+
+from sigcontract.driver.cuda import (
+    EDGE_DATA_BYTES,
+    LaunchObservations,
+    ReadApi,
+    default_driver,
+    graph_handle,
+)
+from sigcontract.driver.reading.kernel_nodes import KernelNodeReader
+from sigcontract.driver.reading.node_params import NODE_READERS, body_graphs, hex64
+from sigcontract.errors import DriverCallError, GraphReadError
+from sigcontract.model import (
+    ChildGraphNode,
+    ConditionalNode,
+    Dependency,
+    GraphSignature,
+    KernelNodeSignature,
+    NodeSignature,
+    OpaqueNode,
+)
+from sigcontract.wire import (
+    MAX_GRAPH_DEPTH,
+)
+
+__all__ = ["read_graph"]
+
+
+def read_graph(
+    graph: object, *, driver: ReadApi | None = None, observations: LaunchObservations | None = None
+) -> GraphSignature:
+    """Read a live CUDA graph. Nothing is changed: neither the graph, nor memory that the driver owns.
+
+    Parameters
+    ----------
+    graph
+        An int, ``CUgraph``, ``cudaGraph_t``, ``torch.cuda.CUDAGraph(keep_graph=True)`` or cuda.core graph
+        definition. It must not be changed, nor destroyed, while it is read.
+    driver
+        The driver to ask; by default this process's own.
+    observations
+        What was seen at the launches that made the graph; fills in what a node will not give.
+
+    Returns
+    -------
+    GraphSignature
+        Nodes in the order of cuGraphGetNodes, each with its dependencies in the order of
+        cuGraphNodeGetDependencies; child graphs, and bodies of conditionals from CUDA 13.2 on, inside.
+
+    Raises
+    ------
+    DriverUnavailableError
+        There is no driver to ask; ``.reason`` says what is missing.
+    GraphReadError
+        What was given is no graph, is no longer one, changed while it was read, or is nested too deep for a dump.
+    DriverCallError
+        The driver failed.
+    """
+    handle = graph_handle(graph)
+    api = driver if driver is not None else default_driver()
+    return _GraphReader(api, observations).read(handle, 0)
+
+
+class _GraphReader:
+    """One read: what it learns of functions and addresses is used again in child graphs."""
+
+    def __init__(self, api: ReadApi, observations: LaunchObservations | None) -> None:
+        self._api = api
+        self._kernels = KernelNodeReader(api, observations)
+
+    def read(self, graph: int, depth: int) -> GraphSignature:
+        if depth > MAX_GRAPH_DEPTH:
+            msg = f"graphs are nested more than {MAX_GRAPH_DEPTH} deep, which no dump can hold; flatten the innermost"
+            raise GraphReadError(msg)
+        try:
+            handles = self._api.graph_nodes(graph)
+        except DriverCallError as error:
+            msg = f"{graph:#x} is no graph that the driver knows ({error}); read it before it is destroyed"
+            raise GraphReadError(msg) from error
+        types = self._api.node_types(handles) if handles else []
+        places = [place for place, node_type in enumerate(types) if node_type == KernelNodeSignature.node_type]
+        nodes: list[NodeSignature | None] = [None] * len(handles)
+        kernels = self._kernels.read([handles[place] for place in places])
+        for place, kernel in zip(places, kernels, strict=True):
+            nodes[place] = kernel
+        read = tuple(
+            node if node is not None else self._node(handle, node_type, depth)
+            for node, handle, node_type in zip(nodes, handles, types, strict=True)
+        )
+        return GraphSignature(nodes=read, dependencies=self._dependencies(graph, handles))
+
+    def _node(self, handle: int, node_type: int, depth: int) -> NodeSignature:
+        if node_type == ChildGraphNode.node_type:
+            return ChildGraphNode(graph=self.read(self._api.child_graph(handle), depth + 1))
+        if node_type == ConditionalNode.node_type:
+            return self._conditional(handle, depth)
+        read = NODE_READERS.get(node_type)
+        return OpaqueNode(type=node_type) if read is None else read(self._api, handle)
+
+    def _conditional(self, handle: int, depth: int) -> ConditionalNode:
+        params = self._api.conditional_params(handle)
+        if params is None:
+            return ConditionalNode(kind=None, handle=None, bodies=None)
+        bodies = tuple(self.read(body, depth + 1) if body else None for body in body_graphs(params))
+        return ConditionalNode(kind=params.type, handle=hex64(params.handle), bodies=bodies)
+
+    def _dependencies(self, graph: int, handles: Sequence[int]) -> tuple[tuple[Dependency, ...], ...]:
+        """Return each node's dependencies: one call gives them all, but for their order where a node has several."""
+        edges = self._api.graph_edges(graph)
+        place = dict(zip(handles, range(len(handles)), strict=True)).__getitem__
+        dependencies: list[tuple[Dependency, ...]] = [()] * len(handles)
+        several: set[int] = set()
+        try:
+            targets = map(place, edges.to_nodes)
+            for target, dependency in zip(targets, _edges(edges.from_nodes, edges.data, place), strict=True):
+                if dependencies[target]:
+                    several.add(target)
+                else:
+                    dependencies[target] = (dependency,)
+            for target in several:
+                nodes, data = self._api.node_dependencies(handles[target])
+                dependencies[target] = tuple(_edges(nodes, data, place))
+        except KeyError as error:
+            msg = f"an edge of graph {graph:#x} leads out of it; do not change a graph while it is read"
+            raise GraphReadError(msg) from error
+        return tuple(dependencies)
+
+
+def _edges(nodes: Sequence[int], data: bytes, place: Callable[[int], int]) -> "map[Dependency]":
+    def edge(node: int, start: int) -> Dependency:
+        return Dependency(node=place(node), from_port=data[start], to_port=data[start + 1], type=data[start + 2])
+
+    return map(edge, nodes, range(0, len(data), EDGE_DATA_BYTES))

@@ -1,0 +1,217 @@
+"""Nodes that are neither kernels nor graphs: one reader per CUgraphNodeType."""
+
+from collections.abc import Callable
+from ctypes import c_uint64
+from typing import Any
+
+from sigcontract.driver.cuda import (
+    ConditionalNodeParams,
+    MemAccessDesc,
+    MemcpyParams,
+    ReadApi,
+    StreamBatchMemOpParams,
+)
+from sigcontract.driver.reading.attribute_values import exact
+from sigcontract.model import (
+    BatchMemOpNode,
+    EmptyNode,
+    EventRecordNode,
+    EventWaitNode,
+    ExtSemasSignalNode,
+    ExtSemasWaitNode,
+    HostNode,
+    MemAccess,
+    MemAllocNode,
+    MemcpyNode,
+    MemcpyOperand,
+    MemFreeNode,
+    MemOp,
+    MemsetNode,
+    OpaqueNode,
+    PointerFacts,
+)
+
+__all__ = ["NODE_READERS", "PlainNode", "body_graphs", "hex64"]
+
+PlainNode = (
+    MemcpyNode
+    | MemsetNode
+    | HostNode
+    | EmptyNode
+    | EventWaitNode
+    | EventRecordNode
+    | ExtSemasSignalNode
+    | ExtSemasWaitNode
+    | MemAllocNode
+    | MemFreeNode
+    | BatchMemOpNode
+    | OpaqueNode
+)
+
+_HOST, _ARRAY = 1, 3  # CUmemorytype
+# CUstreamBatchMemOpType. ATOMIC_REDUCTION (8) carries an operation and a data type that no record has.
+_WITH_VALUE = frozenset({1, 2, 4, 5})  # WAIT_VALUE_32, WRITE_VALUE_32, WAIT_VALUE_64, WRITE_VALUE_64
+_WITH_FLAGS = frozenset({3, 6})  # FLUSH_REMOTE_WRITES, BARRIER
+_32_BIT = frozenset({1, 2})
+
+
+def hex64(value: int) -> str:
+    """Return a 64-bit value as the records write it."""
+    return f"{value:#018x}"
+
+
+def body_graphs(params: ConditionalNodeParams) -> list[int]:
+    """Return the CUgraph of each branch of a conditional, 0 where the driver gave none."""
+    if not params.phGraph_out:
+        return [0] * params.size
+    return list((c_uint64 * params.size).from_address(params.phGraph_out))
+
+
+def _memcpy(api: ReadApi, node: int) -> MemcpyNode:
+    params = api.memcpy_params(node)
+    return MemcpyNode(
+        source=_operand(api, params, "src"),
+        destination=_operand(api, params, "dst"),
+        width_bytes=exact(params.WidthInBytes, "WidthInBytes"),
+        height=exact(params.Height, "Height"),
+        depth=exact(params.Depth, "Depth"),
+    )
+
+
+def _operand(api: ReadApi, params: MemcpyParams, side: str) -> MemcpyOperand:
+    memory_type: int = getattr(params, f"{side}MemoryType")
+    member = {_HOST: "Host", _ARRAY: "Array"}.get(memory_type, "Device")
+
+    def field(name: str) -> int:
+        return exact(getattr(params, side + name) or 0, side + name)
+
+    return MemcpyOperand(
+        memory_type=memory_type,
+        address=field(member),
+        x_bytes=field("XInBytes"),
+        y=field("Y"),
+        z=field("Z"),
+        lod=field("LOD"),
+        pitch_bytes=field("Pitch"),
+        height_rows=field("Height"),
+        pointer=None if memory_type == _ARRAY else _pointer(api, field(member)),
+    )
+
+
+def _pointer(api: ReadApi, address: int) -> PointerFacts:
+    found = api.pointer_attributes(address)
+    if found is None:
+        return PointerFacts(memory_type=None, device_ordinal=None, context=None, managed=None)
+    return PointerFacts(
+        memory_type=found.memory_type,
+        device_ordinal=found.device_ordinal,
+        context=exact(found.context, "CU_POINTER_ATTRIBUTE_CONTEXT"),
+        managed=found.managed,
+    )
+
+
+def _memset(api: ReadApi, node: int) -> MemsetNode:
+    params = api.memset_params(node)
+    address = exact(params.dst or 0, "dst")
+    return MemsetNode(
+        destination=address,
+        pointer=_pointer(api, address),
+        value=params.value,
+        element_size_bytes=params.elementSize,
+        width=exact(params.width, "width"),
+        height=exact(params.height, "height"),
+        pitch_bytes=exact(params.pitch, "pitch"),
+    )
+
+
+def _host(api: ReadApi, node: int) -> HostNode:
+    params = api.host_params(node)
+    return HostNode(
+        function_address=exact(params.fn or 0, "CUhostFn"), user_data=exact(params.userData or 0, "userData")
+    )
+
+
+def _empty(_api: ReadApi, _node: int) -> EmptyNode:
+    return EmptyNode()
+
+
+def _event_wait(api: ReadApi, node: int) -> EventWaitNode:
+    return EventWaitNode(event=exact(api.waited_event(node), "CUevent"))
+
+
+def _event_record(api: ReadApi, node: int) -> EventRecordNode:
+    return EventRecordNode(event=exact(api.recorded_event(node), "CUevent"))
+
+
+def _signal(api: ReadApi, node: int) -> ExtSemasSignalNode:
+    return ExtSemasSignalNode(count=api.signal_count(node))
+
+
+def _wait(api: ReadApi, node: int) -> ExtSemasWaitNode:
+    return ExtSemasWaitNode(count=api.wait_count(node))
+
+
+def _array(element: Any, count: int, address: int | None) -> Any:
+    """Return what the driver points to; None where it counts elements and points to none."""
+    if not count:
+        return ()
+    return (element * count).from_address(address) if address else None
+
+
+def _mem_alloc(api: ReadApi, node: int) -> MemAllocNode | OpaqueNode:
+    params = api.mem_alloc_params(node)
+    props = params.poolProps
+    descriptions = _array(MemAccessDesc, params.accessDescCount, params.accessDescs)
+    if descriptions is None:
+        return OpaqueNode(type=MemAllocNode.node_type)
+    return MemAllocNode(
+        size_bytes=exact(params.bytesize, "bytesize"),
+        address=exact(params.dptr or 0, "dptr"),
+        allocation_type=props.allocType,
+        handle_types=props.handleTypes,
+        location_type=props.location.type,
+        location_id=props.location.id,
+        accesses=tuple(
+            MemAccess(location_type=one.location.type, location_id=one.location.id, flags=one.flags)
+            for one in descriptions
+        ),
+    )
+
+
+def _mem_free(api: ReadApi, node: int) -> MemFreeNode:
+    return MemFreeNode(address=exact(api.mem_free_address(node), "dptr"))
+
+
+def _batch_mem_op(api: ReadApi, node: int) -> BatchMemOpNode | OpaqueNode:
+    params = api.batch_mem_op_params(node)
+    operations = _array(StreamBatchMemOpParams, params.count, params.paramArray)
+    if operations is None or any(one.operation not in _WITH_VALUE | _WITH_FLAGS for one in operations):
+        return OpaqueNode(type=BatchMemOpNode.node_type)
+    return BatchMemOpNode(
+        context=exact(params.ctx or 0, "CUcontext"), flags=params.flags, operations=tuple(map(_mem_op, operations))
+    )
+
+
+def _mem_op(params: StreamBatchMemOpParams) -> MemOp:
+    if params.operation in _WITH_FLAGS:
+        return MemOp(operation=params.operation, address=0, value=hex64(0), flags=params.barrier.flags)
+    # The upper half of the value is not written for a 32-bit operation.
+    value = params.value.value64 & 0xFFFFFFFF if params.operation in _32_BIT else params.value.value64
+    address = exact(params.value.address or 0, "waitValue.address")
+    return MemOp(operation=params.operation, address=address, value=hex64(value), flags=params.value.flags)
+
+
+#: CUgraphNodeType -> its reader. Kernels, child graphs and conditionals are read elsewhere; others are opaque.
+NODE_READERS: dict[int, Callable[[ReadApi, int], PlainNode]] = {
+    MemcpyNode.node_type: _memcpy,
+    MemsetNode.node_type: _memset,
+    HostNode.node_type: _host,
+    EmptyNode.node_type: _empty,
+    EventWaitNode.node_type: _event_wait,
+    EventRecordNode.node_type: _event_record,
+    ExtSemasSignalNode.node_type: _signal,
+    ExtSemasWaitNode.node_type: _wait,
+    MemAllocNode.node_type: _mem_alloc,
+    MemFreeNode.node_type: _mem_free,
+    BatchMemOpNode.node_type: _batch_mem_op,
+}

@@ -1,0 +1,18 @@
+from sigcontract.driver.recording.labels import (
+    DEFAULT_LABEL as DEFAULT_LABEL,
+)
+from sigcontract.driver.recording.process import (
+    ProcessReport as ProcessReport,
+)
+from sigcontract.driver.recording.process import (
+    RecordSettings as RecordSettings,
+)
+from sigcontract.driver.recording.process import (
+    read_reports as read_reports,
+)
+from sigcontract.driver.recording.program import (
+    run_program as run_program,
+)
+from sigcontract.driver.recording.recorder import (
+    record_to as record_to,
+)

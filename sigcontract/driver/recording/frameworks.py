@@ -1,0 +1,165 @@
+"""What recording needs of the frameworks that a program uses: to make way for their profilers, and their names.
+
+Nothing here imports a framework; functions of modules that the program imports are wrapped once they are there.
+"""
+
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from ctypes import byref, c_int, c_uint64, c_void_p
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any, Protocol
+
+from sigcontract.driver.cuda import (
+    SUCCESS,
+    Entry,
+    Library,
+    resolve_with_bindings,
+)
+from sigcontract.errors import DriverError
+
+__all__ = ["AfterImport", "Recording", "distributed_rank", "watch_frameworks"]
+
+
+class Recording(Protocol):
+    """What the wrapped functions tell a recorder."""
+
+    @property
+    def observing(self) -> bool:
+        """Whether CUPTI tells of instantiations."""
+        ...
+
+    def add(self, graph: int) -> None:
+        """Record a CUgraph."""
+        ...
+
+    def yield_cupti(self, reason: str | None) -> None:
+        """Give CUPTI back."""
+        ...
+
+    def complain(self, problem: str) -> None:
+        """Add a line to the report."""
+        ...
+
+
+#: Functions that start a profiler that needs CUPTI's subscription, by module, and what the report calls them.
+_PROFILERS = {
+    "torch.autograd.profiler": {"_prepare_profiler": "torch.profiler started"},
+    "jax._src.profiler": {"start_trace": "jax.profiler started", "start_server": "jax.profiler's server started"},
+}
+#: A module whose import alone means that the program is about to use CUPTI.
+_CUPTI_USERS = ("cupti",)
+
+
+def watch_frameworks(recording: Recording, until: ExitStack) -> None:
+    """Wrap what is there, and what will be imported, until the stack is closed."""
+    actions: dict[str, Callable[[Any], None]] = {
+        name: functools.partial(_wrap_profilers, recording, until, functions) for name, functions in _PROFILERS.items()
+    }
+    for name in _CUPTI_USERS:
+        actions[name] = lambda _: recording.yield_cupti("the program imported cupti")
+    actions["torch.cuda.graphs"] = functools.partial(_wrap_torch_capture, recording, until)
+    for name in list(actions):
+        module = sys.modules.get(name)
+        if module is not None:
+            actions.pop(name)(module)
+    finder = AfterImport(actions)
+    sys.meta_path.insert(0, finder)
+    until.callback(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)
+
+
+class AfterImport(MetaPathFinder):
+    """Calls a function on a module right after its import. It finds nothing itself.
+
+    Parameters
+    ----------
+    actions
+        What to do, by full name of the module. Each is done once.
+    """
+
+    def __init__(self, actions: dict[str, Callable[[Any], None]]) -> None:
+        self._actions = actions
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Find a module of `actions` as Python would, and have its action follow its execution."""
+        action = self._actions.pop(fullname, None)
+        if action is None:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            execute(module)
+            action(module)
+
+        # On the instance, so that the loader stays of its class: tools ask it for source and resources.
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _wrap_profilers(recording: Recording, until: ExitStack, functions: Mapping[str, str], module: Any) -> None:
+    for name, what in functions.items():
+        _wrap(module, name, recording, until, functools.partial(recording.yield_cupti, what))
+
+
+def _wrap(owner: Any, name: str, recording: Recording, until: ExitStack, action: Callable[[], None]) -> None:
+    """Have an action come before a function, if there is such a function, until the stack is closed."""
+    original = getattr(owner, name, None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001  the program called its own function: no fault of ours may reach it
+            recording.complain(f"{type(error).__name__} before {original.__name__}: {error}")
+        return original(*args, **kwargs)
+
+    def unwrap() -> None:
+        if getattr(owner, name, None) is wrapped:  # not where somebody has wrapped it again since
+            setattr(owner, name, original)
+
+    setattr(owner, name, wrapped)
+    until.callback(unwrap)
+
+
+def _wrap_torch_capture(recording: Recording, until: ExitStack, module: Any) -> None:
+    """Record at the end of PyTorch's captures where CUPTI does not tell of instantiations."""
+
+    def add_captured() -> None:
+        if not recording.observing:
+            graph = _captured_graph(module.torch.cuda.current_stream().cuda_stream)
+            if graph:
+                recording.add(graph)
+
+    _wrap(getattr(module, "CUDAGraph", None), "capture_end", recording, until, add_captured)
+
+
+def _captured_graph(stream: int) -> int:
+    """cuStreamGetCaptureInfo: the CUgraph that a stream captures into, 0 = none or not to be told."""
+    status, identifier, graph = c_int(), c_uint64(), c_void_p()
+    try:
+        library = Library(resolve_with_bindings(), {"cuStreamGetCaptureInfo": Entry(11030, "pppppp")})
+        result = library.result_of(
+            "cuStreamGetCaptureInfo", stream, byref(status), byref(identifier), byref(graph), None, None
+        )
+    except DriverError:
+        return 0
+    return (graph.value or 0) if result == SUCCESS else 0
+
+
+def distributed_rank() -> tuple[int, int] | None:
+    """Return rank and world size of torch.distributed, or None where the program does not use it."""
+    distributed = sys.modules.get("torch.distributed")
+    initialized = getattr(distributed, "is_initialized", None)  # missing in builds without it, and while it is imported
+    if distributed is None or initialized is None or not initialized():
+        return None
+    try:
+        return int(distributed.get_rank()), int(distributed.get_world_size())
+    except (RuntimeError, ValueError):  # the program has left its group since
+        return None

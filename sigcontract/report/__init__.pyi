@@ -1,0 +1,48 @@
+from sigcontract.report.github import (
+    diff_github as diff_github,
+)
+from sigcontract.report.graph_summary import (
+    kernels_of as kernels_of,
+)
+from sigcontract.report.graph_summary import (
+    summary_lines as summary_lines,
+)
+from sigcontract.report.graph_summary import (
+    unknown as unknown,
+)
+from sigcontract.report.graph_summary import (
+    usual_attributes as usual_attributes,
+)
+from sigcontract.report.groups_text import (
+    render_groups as render_groups,
+)
+from sigcontract.report.markdown import (
+    diff_markdown as diff_markdown,
+)
+from sigcontract.report.names import (
+    demangle as demangle,
+)
+from sigcontract.report.names import (
+    safe as safe,
+)
+from sigcontract.report.node_rows import (
+    FunctionNumbers as FunctionNumbers,
+)
+from sigcontract.report.node_rows import (
+    NodeRow as NodeRow,
+)
+from sigcontract.report.node_rows import (
+    rows as rows,
+)
+from sigcontract.report.node_table import (
+    table_lines as table_lines,
+)
+from sigcontract.report.phrases import (
+    counted as counted,
+)
+from sigcontract.report.profile_table import (
+    profile_lines as profile_lines,
+)
+from sigcontract.report.text import (
+    diff_text as diff_text,
+)

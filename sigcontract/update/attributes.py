@@ -1,0 +1,385 @@
+"""What an update does with each launch attribute, on one driver and device, and what a difference of it then means."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, NamedTuple
+
+from sigcontract.model import (
+    AttributeId,
+    AttributeProfile,
+    ClusterDim,
+    DriverProfile,
+    Evidence,
+    LaunchAttribute,
+    Record,
+    UpdateResult,
+    Verdict,
+)
+from sigcontract.update.pairing import Doubt, NodeRefusal, is_device_updatable
+from sigcontract.update.rules import ATTRIBUTE_RULES, RULES, Rule
+
+__all__ = [
+    "ABSENT",
+    "AttributeSet",
+    "Difference",
+    "Effects",
+    "attribute_path",
+    "by_rule",
+    "evidence_under",
+    "value_text",
+]
+
+#: CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.
+USE_NODE_PRIORITY: Final = 8
+
+#: What stands for the value of an attribute that a record has no entry for.
+ABSENT: Final = "not asked for"
+
+#: none: its value decides nothing here. hint: documented as one. applied, stale, rejected: by the profile or NVIDIA.
+Kind = Literal["none", "hint", "applied", "stale", "rejected", "unknown"]
+
+Attributes = tuple[LaunchAttribute, ...]
+
+_LAUNCH_ONLY = frozenset(
+    {
+        AttributeId.PROGRAMMATIC_STREAM_SERIALIZATION,
+        AttributeId.PROGRAMMATIC_EVENT,
+        AttributeId.LAUNCH_COMPLETION_EVENT,
+    }
+)
+_NOT_OF_KERNELS = frozenset({AttributeId.IGNORE, AttributeId.SYNCHRONIZATION_POLICY})
+_HINTS = frozenset({AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING})
+_PREFERRED_CLUSTER: Final[frozenset[int]] = frozenset({AttributeId.PREFERRED_CLUSTER_DIMENSION})
+#: Ids whose absence from a record is a gap. An id that we do not know cannot be asked for.
+_EXPECTED = frozenset(AttributeId) - {AttributeId.IGNORE}
+#: What a change that is known means.
+_VERDICTS: Final[Mapping[Kind, Verdict]] = {
+    "none": Verdict.HARMLESS,
+    "hint": Verdict.HARMLESS,
+    "applied": Verdict.UPDATABLE,
+    "stale": Verdict.STALE,
+    "rejected": Verdict.REJECTED,
+    "unknown": Verdict.UNDETERMINED,
+}
+#: Judged by the driver's refusals, or with the function, and not here.
+_JUDGED_ELSEWHERE = frozenset(
+    {AttributeId.COOPERATIVE, AttributeId.CLUSTER_DIMENSION, AttributeId.DEVICE_UPDATABLE_KERNEL_NODE}
+)
+
+
+class Difference(NamedTuple):
+    """One difference between two paired nodes, before it has a place in a graph.
+
+    Attributes
+    ----------
+    rule
+        Id of the rule.
+    field
+        Path below the node, as ``.grid_dim``.
+    verdict
+        What it means here.
+    evidence
+        How that is known here.
+    old, new
+        The two values, for people.
+    """
+
+    rule: str
+    field: str
+    verdict: Verdict
+    evidence: Evidence
+    old: int | str | None
+    new: int | str | None
+
+
+class Effect(NamedTuple):
+    """What an update does with a changed value of one attribute.
+
+    Attributes
+    ----------
+    kind
+        What it does.
+    rule
+        The rule that says so.
+    evidence
+        How it is known: measured where the profile decides.
+    """
+
+    kind: Kind
+    rule: Rule
+    evidence: Evidence
+
+
+class AttributeSet:
+    """The attributes of a node by id. Equal attributes have one of these, which is compared by identity.
+
+    Attributes
+    ----------
+    attributes
+        As recorded.
+    entries
+        By CUlaunchAttributeID.
+    cluster
+        The cluster dimension as ``2x1x1`` or ``none``; None where it is not known.
+    """
+
+    __slots__ = ("attributes", "cluster", "entries")
+
+    def __init__(self, attributes: Attributes) -> None:
+        self.attributes = attributes
+        self.entries: Mapping[int, LaunchAttribute] = {entry.id: entry for entry in attributes}
+        cluster = self.entries.get(AttributeId.CLUSTER_DIMENSION)
+        known = cluster is not None and isinstance(cluster.value, ClusterDim)
+        self.cluster = str(value_text(cluster)) if known else None
+
+
+class Effects:
+    """The effects of every launch attribute under one profile and one set of instantiation flags.
+
+    Parameters
+    ----------
+    profile
+        The driver's profile, or None: then only what is documented or reported is known.
+    flags
+        CUgraphInstantiate_flags of the exec.
+    """
+
+    def __init__(self, profile: DriverProfile | None, flags: int) -> None:
+        self._profile = profile
+        self._flags = flags
+        self._known: dict[int, Effect] = {}
+        self._last = AttributeSet(())
+        self._sets: dict[Attributes, AttributeSet] = {(): self._last}
+        # By the number of the object, which is kept beside, so that the number stays its own.
+        self._set_of: dict[int, tuple[Attributes, AttributeSet]] = {}
+        self._refusals: dict[tuple[AttributeSet, AttributeSet], NodeRefusal | tuple[Doubt, ...]] = {}
+        self._differences: dict[tuple[AttributeSet, AttributeSet, AttributeSet, bool], tuple[Difference, ...]] = {}
+
+    def of(self, attribute_id: int) -> Effect:
+        """Return what an update does with that CUlaunchAttributeID."""
+        effect = self._known.get(attribute_id)
+        if effect is None:
+            effect = self._known[attribute_id] = _effect(self._profile, self._flags, attribute_id)
+        return effect
+
+    def is_hint(self, rule_id: str) -> bool:
+        """Say whether a rule is that of an attribute that is a hint, whose value a fresh exec would follow."""
+        return any(ATTRIBUTE_RULES[i].id == rule_id and self.of(i).kind == "hint" for i in _HINTS)
+
+    def set_of(self, attributes: Attributes) -> AttributeSet:
+        """Return the attributes by id, one object for all that are equal."""
+        found = self._set_of.get(id(attributes))
+        if found is None:
+            shared = self._last
+            if attributes != shared.attributes:  # most nodes have the attributes of the one before
+                known = self._sets.get(attributes)
+                self._last = shared = known or self._sets.setdefault(attributes, AttributeSet(attributes))
+            found = self._set_of[id(attributes)] = attributes, shared
+        return found[1]
+
+    def refusal(self, held: AttributeSet, candidate: AttributeSet) -> NodeRefusal | tuple[Doubt, ...]:
+        """Return which attribute the driver refuses a change of, or which leave that open."""
+        key = held, candidate
+        found = self._refusals.get(key)
+        if found is None:
+            found = self._refusals[key] = self._refusal(held.entries, candidate.entries)
+        return found
+
+    def doubts(self, attributes: AttributeSet) -> Iterator[Doubt]:
+        """Yield the attributes that decide whether the driver refuses, and are not known.
+
+        A hint that can only be refused is none of them: it shows neither in a result nor in what an exec runs.
+        """
+        for attribute_id in self._deciding(attributes.entries):
+            entry = attributes.entries.get(attribute_id)
+            hint = attribute_id in _HINTS and self._can_only_refuse(attribute_id, entry, entry)
+            if (entry is None or entry.value is None) and not hint:
+                yield _unknown(attribute_id, entry, entry)
+
+    def differences(
+        self, held: AttributeSet, candidate: AttributeSet, fixed: AttributeSet, *, prefers_cluster: bool = True
+    ) -> tuple[Difference, ...]:
+        """Compare every attribute but the cluster, and those that the driver refuses a change of.
+
+        Parameters
+        ----------
+        held
+            Attributes of the node that the exec holds.
+        candidate
+            Attributes of the node that it is updated to.
+        fixed
+            Attributes of the node at the exec's first upload or launch.
+        prefers_cluster
+            Whether the device of these nodes may follow a preferred cluster at all.
+        """
+        key = held, candidate, fixed, prefers_cluster
+        found = self._differences.get(key)
+        if found is None:
+            idle = frozenset() if prefers_cluster else _PREFERRED_CLUSTER
+            entries = held.entries, candidate.entries, fixed.entries
+            found = self._differences[key] = tuple(self._compare(*entries, idle))
+        return found
+
+    def _deciding(self, *nodes: Mapping[int, LaunchAttribute]) -> list[int]:
+        """Return the ids that decide whether the driver refuses: the fixed ones, and what flags and profile add."""
+        more = _EXPECTED.union(*nodes) - _JUDGED_ELSEWHERE
+        return [
+            AttributeId.COOPERATIVE,
+            *sorted(i for i in more if self.of(i).kind == "rejected"),
+            AttributeId.DEVICE_UPDATABLE_KERNEL_NODE,
+        ]
+
+    def _refusal(
+        self, held: Mapping[int, LaunchAttribute], candidate: Mapping[int, LaunchAttribute]
+    ) -> NodeRefusal | tuple[Doubt, ...]:
+        doubts = []
+        for attribute_id in self._deciding(held, candidate):
+            old, new = held.get(attribute_id), candidate.get(attribute_id)
+            if is_device_updatable(old) or is_device_updatable(new):
+                # Not a change: no graph that holds such a node can be updated, and no header says with which answer.
+                result, changed = None, True
+            elif old is None or new is None or old.value is None or new.value is None:
+                if not self._can_only_refuse(attribute_id, old, new):
+                    doubts.append(_unknown(attribute_id, old, new))
+                continue
+            else:
+                result = UpdateResult.ERROR_ATTRIBUTES_CHANGED
+                changed = attribute_id != AttributeId.DEVICE_UPDATABLE_KERNEL_NODE and old.value != new.value
+            if changed:
+                path = attribute_path(attribute_id)
+                return NodeRefusal(self.of(attribute_id).rule.id, result, path, value_text(old), value_text(new))
+        return tuple(doubts)
+
+    def _can_only_refuse(self, attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> bool:
+        """Whether all that a hidden change of the attribute can do is to have the update refused, the exec left alone.
+
+        Of cooperative and device-updatable that is not so: the one decides what becomes of a function.
+        """
+        return (
+            attribute_id not in _JUDGED_ELSEWHERE
+            and self.of(attribute_id).rule.id == "kernel.attribute-rejected"
+            and all(entry is not None and entry.state == "unreadable" for entry in (old, new))
+        )
+
+    def _compare(
+        self,
+        held: Mapping[int, LaunchAttribute],
+        candidate: Mapping[int, LaunchAttribute],
+        fixed: Mapping[int, LaunchAttribute],
+        idle: frozenset[int],
+    ) -> Iterator[Difference]:
+        for attribute_id in sorted((_EXPECTED | held.keys() | candidate.keys() | fixed.keys()) - _JUDGED_ELSEWHERE):
+            effect = self.of(attribute_id)
+            if attribute_id in idle and effect.kind != "none":
+                effect = Effect("none", effect.rule, "documented")
+            entries = held.get(attribute_id), candidate.get(attribute_id), fixed.get(attribute_id)
+            if effect.kind == "rejected" and not _is_known_change(*entries[:2]):
+                continue  # the pairing asks for these: an unknown value is a doubt, and its first refusal hides others
+            difference = _difference(effect, attribute_id, *entries)
+            if difference is not None:
+                yield difference
+
+
+def by_rule(rule_id: str, field: str, old: int | str | None, new: int | str | None) -> Difference:
+    """Return a difference that means what the table says."""
+    rule = RULES[rule_id]
+    return Difference(rule_id, field, rule.verdict, rule.evidence, old, new)
+
+
+def evidence_under(difference: Difference, profile: DriverProfile | None) -> Evidence:
+    """Return how a difference is known of a profile's driver: what was measured on another one is no measurement."""
+    if difference.evidence != "measured":
+        return difference.evidence
+    rule = RULES[difference.rule]
+    by_profile = rule.evidence != "measured" or rule.source == "the profile"
+    if profile is not None and (by_profile or profile.update_rule != "unknown"):
+        return difference.evidence
+    return "documented" if rule.documented else "assumed"
+
+
+def attribute_path(attribute_id: int) -> str:
+    """Return the path of an attribute below its node, as ``.attributes[priority]``."""
+    name = AttributeId(attribute_id).name.lower() if attribute_id in ATTRIBUTE_RULES else str(attribute_id)
+    return f".attributes[{name}]"
+
+
+def value_text(entry: LaunchAttribute | None) -> int | str:
+    """Return a value, or the state that an entry is in instead, for people."""
+    if entry is None:
+        return ABSENT
+    value = entry.value
+    if value is None:
+        return entry.state
+    if isinstance(value, ClusterDim):
+        return "none" if value.dim is None else str(value.dim)
+    if isinstance(value, Record):
+        return ", ".join(f"{name} {getattr(value, name)}" for name in value.__struct_fields__)
+    return value
+
+
+def _unknown(attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> Doubt:
+    return Doubt("kernel.attribute-unknown", attribute_path(attribute_id), value_text(old), value_text(new))
+
+
+def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Effect:
+    documented = ATTRIBUTE_RULES.get(attribute_id, RULES["kernel.attribute-other"])
+    if attribute_id in _NOT_OF_KERNELS or attribute_id in _LAUNCH_ONLY:
+        return Effect("none", documented, "documented")
+    if attribute_id == AttributeId.PRIORITY:
+        refused = bool(flags & USE_NODE_PRIORITY)
+        return Effect(
+            "rejected" if refused else "none", RULES["kernel.node-priority"] if refused else documented, "documented"
+        )
+    hint = attribute_id in _HINTS
+    entry = None if profile is None else profile.attribute(attribute_id)
+    measured = None if entry is None else _measured(entry, documented, hint=hint)
+    if measured is not None:
+        return measured
+    stale = documented.verdict is Verdict.STALE
+    return Effect("hint" if hint else "stale" if stale else "unknown", documented, documented.evidence)
+
+
+def _measured(entry: AttributeProfile, documented: Rule, *, hint: bool) -> Effect | None:
+    """Return what a profile decides about an attribute, or None where it leaves that open."""
+    if "no" in (entry.has_effect, entry.settable) or entry.becomes_edge == "yes":
+        return Effect("none", documented, "measured")
+    if entry.update == "unknown":
+        return None
+    if entry.update == "rejected":
+        own = documented.verdict is Verdict.REJECTED  # of cooperative and device-updatable NVIDIA says so itself
+        return Effect("rejected", documented if own else RULES["kernel.attribute-rejected"], "measured")
+    return Effect("hint" if hint and entry.update == "stale" else entry.update, documented, "measured")
+
+
+def _is_known_change(old: LaunchAttribute | None, new: LaunchAttribute | None) -> bool:
+    if old is None or new is None or old.value is None or new.value is None:
+        return False
+    return old.value != new.value
+
+
+def _difference(
+    effect: Effect,
+    attribute_id: int,
+    held: LaunchAttribute | None,
+    candidate: LaunchAttribute | None,
+    fixed: LaunchAttribute | None,
+) -> Difference | None:
+    """Judge one attribute of three nodes, any of which may not know it."""
+    three = held, candidate, fixed
+    changed = value_text(held) != value_text(candidate)
+    since_launch = value_text(fixed) != value_text(candidate)
+    known = all(entry is not None and entry.value is not None for entry in three)
+    if effect.kind in ("none", "hint") or known:
+        if not changed and (effect.kind in ("none", "applied") or not since_launch):
+            return None
+        rule, verdict, evidence = effect.rule, _VERDICTS[effect.kind], effect.evidence
+        if effect.kind == "stale" and not since_launch:
+            verdict = Verdict.HARMLESS  # back to the value that the exec has kept all along
+    else:
+        if all(entry is not None and entry.state == "unsupported" for entry in three):
+            return None  # a driver that does not know the id cannot have been given a value for it
+        rule = RULES["kernel.attribute-unknown"]
+        applied = effect.kind == "applied"
+        verdict, evidence = (Verdict.UPDATABLE, effect.evidence) if applied else (rule.verdict, rule.evidence)
+    kept = fixed if verdict is Verdict.STALE or not changed else held
+    path = attribute_path(attribute_id)
+    return Difference(rule.id, path, verdict, evidence, value_text(kept), value_text(candidate))

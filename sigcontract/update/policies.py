@@ -1,0 +1,368 @@
+"""Same for what: four answers to whether two graphs are the same, each with its reasons.
+
+``==`` on records is field equality and nothing else. A policy says what two graphs are the same *for*, and under
+every policy what is unknown (an unreadable attribute, a function without a handle, a node without a record) is the
+same as nothing, itself included.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sigcontract.errors import UsageError
+from sigcontract.model import (
+    AttributeId,
+    Dependency,
+    Finding,
+    GraphSignature,
+    KernelNodeSignature,
+    NodeSignature,
+    Verdict,
+)
+from sigcontract.update.attributes import ABSENT, Difference, Effects, by_rule
+from sigcontract.update.field_rules import field_differences
+from sigcontract.update.kernels import NodeJudge, function_identity, may_prefer_cluster
+from sigcontract.update.pairing import body_pairs, pair_graphs, subject_of
+from sigcontract.update.predict import Findings, LocatedDifference, differences_along, located_refusal
+from sigcontract.update.rules import RULES
+from sigcontract.update.share_key import share_key
+from sigcontract.wire import (
+    digest,
+    explains_invalid,
+    portable_digest,
+    portable_form,
+    wrong_type,
+)
+
+if TYPE_CHECKING:
+    from sigcontract.model import (
+        DriverProfile,
+    )
+
+__all__ = [
+    "POLICIES",
+    "SETTINGS",
+    "PolicyAnswer",
+    "blocks_sharing",
+    "check_policy",
+    "is_durable",
+    "is_unproven",
+    "judged_key",
+    "judged_same",
+    "key",
+    "same",
+]
+
+#: Names that a tool made from a handle, as ``func:140213``.
+_NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA-F]+\Z")
+
+#: Safe differences that part graphs under ``share-functions`` all the same: a fresh exec would launch something else,
+#: or that the driver takes the update is not shown.
+_PARTS_SHARE_FUNCTIONS: Final = frozenset(
+    {"kernel.cooperative-function", "kernel.cluster-one", "memory.kind", "memory.owner-unproven"}
+)
+#: Rules that say that the function is another one, those of a diff of two processes included.
+_OTHER_FUNCTION: Final = frozenset(
+    {
+        "function.code",
+        "function.facts",
+        "function.merge",
+        "function.settings",
+        "function.split",
+        "kernel.function",
+        "kernel.handle-reused",
+        "portable.function",
+    }
+)
+_SHARE_POLICIES: Final = ("share", "share-functions")
+#: Facts of a function that cuFuncSetAttribute can change, so that equal machine code does not prove them equal.
+SETTINGS: Final = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
+_CORRESPONDENCE: Final = {
+    ".func": "portable.function",
+    ".kern": "portable.function",
+    ".context": "portable.context",
+}
+
+#: A difference, and whether it keeps the graphs apart.
+SharingDifference = tuple[LocatedDifference, bool]
+
+
+class PolicyAnswer(NamedTuple):
+    """Whether two graphs are the same.
+
+    Attributes
+    ----------
+    policy
+        For what.
+    same
+        Whether they are, and it is known.
+    verdict
+        ``undetermined`` where it cannot be told; else the worst of what differs, also where they are the same
+        (a grid may differ under ``share``).
+    reasons
+        What keeps them apart; empty where they are the same.
+    """
+
+    policy: str
+    same: bool
+    verdict: Verdict
+    reasons: tuple[Finding, ...]
+
+
+class _Policy(NamedTuple):
+    compare: Callable[[GraphSignature, GraphSignature, NodeJudge], Iterator[SharingDifference]]
+    key: Callable[[GraphSignature, NodeJudge], str]
+
+
+@explains_invalid("a", "b", "profile")
+def same(
+    policy: str,
+    a: GraphSignature,
+    b: GraphSignature,
+    profile: "DriverProfile | None" = None,
+    *,
+    flags: int = 0,
+) -> PolicyAnswer:
+    """Say whether two graphs are the same under a policy, and if not, why.
+
+    Parameters
+    ----------
+    policy
+        ``exact``, ``share``, ``share-functions`` or ``portable``.
+    a, b
+        The graphs, of one process but for ``portable``. Under ``share`` an exec that holds ``a`` is to take ``b``.
+    profile
+        The profile of the driver that both were read under, or None.
+    flags
+        CUgraphInstantiate_flags of the exec that is to be shared.
+
+    Raises
+    ------
+    UsageError
+        No policy has that name.
+    """
+    check_policy(policy)
+    return judged_same(policy, a, b, NodeJudge(profile, flags))
+
+
+def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> PolicyAnswer:
+    """Answer as `same` does, for valid graphs, by a judge that remembers the records that it saw."""
+    reasons, all_found = Findings(judge.profile), []
+    for placed, parts in _POLICIES[policy].compare(a, b, judge):
+        all_found.append(placed[0].verdict)
+        if parts:
+            reasons.add(placed)
+    parting = reasons.collapsed()
+    return PolicyAnswer(policy, not parting, Verdict.worst(all_found), parting)
+
+
+@explains_invalid("graph", "profile")
+def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = None, *, flags: int = 0) -> str:
+    """Return a text that is equal for graphs that are the same under a policy.
+
+    Graphs of different keys are never the same; of equal keys they are, unless `same` finds something unknown.
+
+    Parameters
+    ----------
+    policy
+        ``exact``, ``share``, ``share-functions`` or ``portable``.
+    graph
+        The graph.
+    profile
+        As for `same`: a key holds for one profile.
+    flags
+        As for `same`.
+
+    Raises
+    ------
+    UsageError
+        No policy has that name.
+    RecordError
+        The graph is not valid.
+    """
+    check_policy(policy)
+    return judged_key(policy, graph, NodeJudge(profile, flags))
+
+
+def judged_key(policy: str, graph: GraphSignature, judge: NodeJudge) -> str:
+    """Answer as `key` does, for a valid graph, by a judge that remembers the records that it saw."""
+    return f"{policy}:{_POLICIES[policy].key(graph, judge)}"
+
+
+def is_durable(name: str) -> bool:
+    """Say whether a kernel's name means anything in another process: not if it was made from a handle."""
+    return _NOT_DURABLE.match(name) is None
+
+
+def blocks_sharing(policy: str, difference: Difference, effects: Effects) -> bool:
+    """Say whether a difference keeps two graphs from being the same under a policy.
+
+    Under the share policies what is safe does not, but for what a fresh exec would launch otherwise.
+    """
+    if policy not in _SHARE_POLICIES or not difference.verdict.safe:
+        return True
+    if difference.rule in _PARTS_SHARE_FUNCTIONS or effects.is_hint(difference.rule):
+        return True
+    return policy == "share" and difference.rule in _OTHER_FUNCTION
+
+
+def check_policy(name: str) -> None:
+    """Raise UsageError unless a policy has that name."""
+    if not isinstance(name, str):
+        raise wrong_type("policy", "str", name)
+    if name not in _POLICIES:
+        raise UsageError(f"no policy is called {name!r}; there are {', '.join(POLICIES)}")
+
+
+def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
+    for placed in _by_index(a, b):
+        yield placed, True
+    for path, node in b.walk():
+        for difference in judge.unknowns(node):
+            if difference.old != ABSENT:  # what nobody asked for is no recorded field, and those are compared
+                yield (difference, path, subject_of(node)), True
+
+
+def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
+    for placed in _by_index(portable_form(a), portable_form(b)):
+        if placed[0].field != ".name" or _are_durable(placed[0]):
+            yield _as_correspondence(placed), True
+    for graph in (a,) if a == b else (a, b):
+        for path, node in graph.walk():
+            for difference in _portable_unknowns(node, judge):
+                yield (difference, path, subject_of(node)), True
+
+
+def _share(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
+    return _shared(a, b, judge, "share")
+
+
+def _share_functions(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
+    return _shared(a, b, judge, "share-functions")
+
+
+def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str) -> Iterator[SharingDifference]:
+    pairing = pair_graphs(a, b, judge.refusal)
+    if pairing.refusal is not None:
+        yield located_refusal(pairing.refusal), True
+    for placed in differences_along(pairing, (a, b), judge):
+        yield placed, blocks_sharing(policy, placed[0], judge.effects)
+    if pairing.refusal is None and a is not b:  # with itself, a graph is paired node by node
+        for pair in pairing.walk(a, b):
+            old, new = pair.held, pair.candidate
+            if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
+                if not (old.kern or old.func) or not (new.kern or new.func):
+                    # Another function for sure, by its name or facts, and yet an unknown one: the same as none.
+                    yield (
+                        (
+                            by_rule("kernel.function-unknown", ".func", old.name, new.name),
+                            pair.candidate_path,
+                            new.name,
+                        ),
+                        True,
+                    )
+                free = policy == "share-functions" and judge.is_free(new)
+                if old.function != new.function and is_unproven(old, new, judge, free=free):
+                    difference = by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
+                    yield (difference, pair.candidate_path, new.name), True
+
+
+def is_unproven(old: KernelNodeSignature, new: KernelNodeSignature, judge: NodeJudge, *, free: bool) -> bool:
+    """Say whether one side knows a fact that counts, and the other does not.
+
+    The two contradict nothing, but a third graph may contradict one of them and not the other. Of functions that are
+    ``free`` to differ only the device counts, where it decides what a preferred cluster does.
+    """
+    if not free:
+        return function_identity(old, new) == "same"
+    decides = judge.effects.of(AttributeId.PREFERRED_CLUSTER_DIMENSION).kind not in ("none", "applied")
+    return decides and may_prefer_cluster(old) != may_prefer_cluster(new)
+
+
+def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[LocatedDifference]:
+    """Yield what differs between nodes of one index: the order is part of the record."""
+    if a is b or a == b:
+        return
+    if len(a.nodes) != len(b.nodes):
+        yield _placed("topology.node-count", f"{at}nodes", None, len(a.nodes), len(b.nodes))
+        return
+    for index, (old, new) in enumerate(zip(a.nodes, b.nodes, strict=True)):
+        path, subject = f"{at}nodes[{index}]", subject_of(new)
+        if old.node_type != new.node_type or type(old) is not type(new):
+            yield _placed("node.type", path, subject, subject_of(old), subject)
+        elif old is not new and old != new:
+            for difference in field_differences(old, new):
+                yield difference, path, subject
+            for below, old_body, new_body in body_pairs(old, new):
+                yield from _by_index(old_body, new_body, path + below)
+        yield from _edges(a.dependencies[index], b.dependencies[index], f"{at}dependencies[{index}]", subject)
+
+
+def _edges(
+    old: tuple[Dependency, ...], new: tuple[Dependency, ...], at: str, subject: str
+) -> Iterator[LocatedDifference]:
+    if old == new:
+        return
+    if len(old) != len(new):
+        yield _placed("topology.dependency-count", at, subject, len(old), len(new))
+        return
+    for place, (before, after) in enumerate(zip(old, new, strict=True)):
+        for difference in field_differences(before, after):
+            yield difference, f"{at}[{place}]", subject
+
+
+def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Difference]:
+    """Yield what keeps a node from being the same as any in another process."""
+    for difference in judge.unknowns(node):
+        if difference.rule != "kernel.function-unknown":  # no handle holds in another process anyway
+            yield difference
+    if not isinstance(node, KernelNodeSignature):
+        return
+    if not is_durable(node.name):
+        yield by_rule("function.name-not-durable", ".name", node.name, node.name)
+    if node.function is None:
+        yield by_rule("function.facts-unknown", ".function", None, None)
+        return
+    if node.function.code_sha256 is None:
+        yield by_rule("function.code-unknown", ".function.code_sha256", None, None)
+    for name in SETTINGS:
+        if getattr(node.function, name) is None:
+            yield by_rule("function.facts-unknown", f".function.{name}", None, None)
+
+
+def _as_correspondence(placed: LocatedDifference) -> LocatedDifference:
+    """Name what the number of a function or a context stands for in a portable form."""
+    difference, path, subject = placed
+    rule = _CORRESPONDENCE.get(difference.field)
+    if rule is None:
+        return placed
+    return by_rule(rule, difference.field, difference.old, difference.new), path, subject
+
+
+def _are_durable(difference: Difference) -> bool:
+    return is_durable(str(difference.old)) and is_durable(str(difference.new))
+
+
+def _facts(node: KernelNodeSignature) -> str:
+    if node.function is None:
+        return "not recorded"
+    unknown = [name for name in node.function.__struct_fields__ if getattr(node.function, name) is None]
+    return f"unknown: {', '.join(unknown)}" if unknown else "known"
+
+
+def _placed(rule_id: str, path: str, subject: str | None, old: int | str, new: int | str) -> LocatedDifference:
+    return by_rule(rule_id, "", old, new), path, subject
+
+
+_POLICIES: Final[Mapping[str, _Policy]] = MappingProxyType(
+    {
+        "exact": _Policy(_exact, lambda graph, _: digest(graph)),
+        "share": _Policy(_share, lambda graph, judge: share_key(graph, judge, functions=False)),
+        "share-functions": _Policy(_share_functions, lambda graph, judge: share_key(graph, judge, functions=True)),
+        "portable": _Policy(_portable, lambda graph, _: portable_digest(graph)),
+    }
+)
+
+#: The names of the policies.
+POLICIES: Final = tuple(_POLICIES)

@@ -1,0 +1,188 @@
+"""The key of the share policies: all that must be equal for one exec to serve two graphs, in the driver's order.
+
+Nodes are walked as the driver pairs them (`sigcontract.update.pairing`), so two graphs of one key are paired node by
+node, and the driver refuses none of the pairs.
+"""
+
+from collections.abc import Container
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from sigcontract.model import (
+    AttributeId,
+    AttributeValue,
+    BatchMemOpNode,
+    ChildGraphNode,
+    ConditionalNode,
+    DeviceUpdatableNode,
+    ExtSemasSignalNode,
+    ExtSemasWaitNode,
+    FunctionFacts,
+    GraphSignature,
+    KernelNodeSignature,
+    MemAllocNode,
+    MemcpyNode,
+    MemcpyOperand,
+    MemFreeNode,
+    MemsetNode,
+    NodeSignature,
+    PointerFacts,
+)
+from sigcontract.update.attributes import AttributeSet
+from sigcontract.update.kernels import NodeJudge, effective_cluster, may_prefer_cluster
+from sigcontract.update.memory_nodes import (
+    ARRAY,
+    HOST,
+    OWNED,
+    UNIFIED,
+    WAIT_FLUSH,
+    WAITS,
+    is_cuda_allocation,
+    may_be_managed,
+)
+
+__all__ = ["share_key"]
+
+
+def share_key(graph: GraphSignature, judge: NodeJudge, *, functions: bool) -> str:
+    """Return ``sha256:`` and the digest of what the share policies keep.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    judge
+        Knows which attributes an update carries.
+    functions
+        Whether functions of non-cooperative nodes may differ.
+    """
+    walk = _Walk(judge, functions=functions)
+    walked = walk.graph(graph)
+    return "sha256:" + sha256(msgspec.msgpack.encode((walked, list(walk.contents)))).hexdigest()
+
+
+class _Walk:
+    def __init__(self, judge: NodeJudge, *, functions: bool) -> None:
+        self._judge = judge
+        self._functions = functions
+        #: What nodes keep, encoded, each once in the order of arrival: layers repeat, and so do functions.
+        self.contents: dict[bytes, int] = {}
+        # By the number of the node and of the facts, which the graph keeps alive.
+        self._content_of: dict[int, int] = {}
+        self._facts_of: dict[int, int] = {}
+        self._kept_of: dict[tuple[AttributeSet, bool], int] = {}
+
+    def graph(self, graph: GraphSignature) -> list[Any]:
+        """Return the nodes in the driver's order: of each its content, its count of edges, and four numbers an edge."""
+        nodes, dependencies, content_of = graph.nodes, graph.dependencies, self._content_of
+        order = list(reversed(graph.sinks))
+        places = [-1] * len(nodes)
+        for place, index in enumerate(order):
+            places[index] = place
+        walked: list[Any] = [len(nodes), len(order)]
+        for index in order:  # grows while it is walked: breadth first
+            node = nodes[index]
+            content = content_of.get(id(node))
+            if content is None:
+                content = content_of[id(node)] = self._number((node.node_type, self._node(node)))
+            edges = dependencies[index]
+            walked += (content, len(edges))
+            for edge in edges:
+                place = places[edge.node]
+                if place < 0:
+                    place = places[edge.node] = len(order)
+                    order.append(edge.node)
+                walked += (place, edge.from_port, edge.to_port, edge.type)
+        return walked
+
+    def _node(self, node: NodeSignature) -> Any:  # noqa: PLR0911  one answer per kind of node
+        match node:
+            case KernelNodeSignature():
+                return self._kernel(node)
+            case MemcpyNode():
+                return _memcpy(node)
+            case MemsetNode() if node.height > 1:
+                shape = node.height, node.width, node.element_size_bytes, node.pitch_bytes
+                return shape, node.pointer, _if_not_drivers(node.pointer, node.destination)
+            case MemsetNode():
+                return node.pointer, _if_not_drivers(node.pointer, node.destination)
+            case ExtSemasSignalNode() | ExtSemasWaitNode() | MemAllocNode() | MemFreeNode():
+                return node
+            case BatchMemOpNode():
+                flags = [
+                    (op.operation, op.flags & WAIT_FLUSH if op.operation in WAITS else op.flags)
+                    for op in node.operations
+                ]
+                return node.context, node.flags, flags
+            case ChildGraphNode():
+                return self.graph(node.graph)
+            case ConditionalNode():
+                bodies = node.bodies and [body and self.graph(body) for body in node.bodies]
+                return node.kind, bodies
+            case _:
+                return None
+
+    def _kernel(self, node: KernelNodeSignature) -> Any:
+        judge = self._judge
+        attributes = judge.effects.set_of(node.attributes)
+        free = self._functions and judge.is_free(node)
+        function = None if free else (node.name, node.kern, node.func, self._facts(node.function))
+        cluster = None if judge.cluster_follows else effective_cluster(node, attributes)
+        return node.context, cluster, function, self._kept(attributes, prefers_cluster=may_prefer_cluster(node))
+
+    def _facts(self, facts: FunctionFacts | None) -> int:
+        number = self._facts_of.get(id(facts))
+        if number is None:
+            number = self._facts_of[id(facts)] = self._number(facts)
+        return number
+
+    def _kept(self, attributes: AttributeSet, *, prefers_cluster: bool) -> int:
+        number = self._kept_of.get((attributes, prefers_cluster))
+        if number is None:
+            effects = self._judge.effects
+            apart = {AttributeId.CLUSTER_DIMENSION}
+            if not prefers_cluster:
+                apart.add(AttributeId.PREFERRED_CLUSTER_DIMENSION)
+            kept = [
+                (entry.id, entry.state, _kept_value(entry.value))
+                for entry in attributes.attributes
+                if entry.id not in apart and effects.of(entry.id).kind not in ("none", "applied")
+            ]
+            number = self._kept_of[attributes, prefers_cluster] = self._number(kept)
+        return number
+
+    def _number(self, content: Any) -> int:
+        """Return the number of a content, the same for all that are equal."""
+        return self.contents.setdefault(msgspec.msgpack.encode(content), len(self.contents))
+
+
+def _kept_value(value: AttributeValue | None) -> Any:
+    """Return what of a value two graphs must share: a node that the device may not update has no device node."""
+    return value.device_updatable if isinstance(value, DeviceUpdatableNode) else value
+
+
+def _memcpy(node: MemcpyNode) -> Any:
+    shape = None
+    if max(node.height, node.depth) > 1:
+        names = [name for name in MemcpyOperand.__struct_fields__ if name != "pointer"]
+        sides = [[getattr(side, name) for name in names] for side in (node.source, node.destination)]
+        shape = node.width_bytes, node.height, node.depth, sides
+    kinds = (*OWNED, HOST) if may_be_managed(node) else OWNED
+    owners = [
+        (side.memory_type, side.pointer if side.memory_type in kinds else None, _place(side, kinds))
+        for side in (node.source, node.destination)
+    ]
+    return shape, owners
+
+
+def _place(operand: MemcpyOperand, kinds: Container[int]) -> int | None:
+    """Return the address where the update does not carry another one, or nobody knows what it then runs."""
+    if operand.memory_type == ARRAY or (operand.memory_type == HOST and HOST in kinds and operand.pointer is None):
+        return operand.address
+    return _if_not_drivers(operand.pointer, operand.address) if operand.memory_type == UNIFIED else None
+
+
+def _if_not_drivers(pointer: PointerFacts | None, address: int) -> int | None:
+    return None if is_cuda_allocation(pointer) else address

@@ -1,0 +1,220 @@
+"""JSON Schemas (2020-12) of the documents, from the types that decode them, and the frozen files of them.
+
+What the decoder accepts, the schema accepts; the schema cannot say all that the decoder refuses (a reference to a
+missing row, 1.0 for an integer). Run as ``python -m sigcontract.wire.schemas DIRECTORY`` to write the files.
+"""
+
+import inspect
+import json
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from msgspec import inspect as types
+
+from sigcontract.errors import FileError, SigcontractError, UsageError
+from sigcontract.wire.documents import FORMS, Form, form_named
+from sigcontract.wire.files import read_bytes, write_bytes
+from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
+
+__all__ = ["check_files", "schema", "schema_text", "write_files"]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_INDEX = "index.json"
+
+
+def schema(document: str, version: int | None = None) -> dict[str, Any]:
+    """Return the JSON Schema of a document, of its newest version by default.
+
+    Raises
+    ------
+    VersionError
+        There is no such document or version.
+    """
+    versions = [number for name, number in FORMS if name == document]
+    form = form_named(document, max(versions, default=0) if version is None else version)
+    return _schema_of(form)
+
+
+def schema_text(document: str, version: int | None = None) -> str:
+    """Return the JSON Schema of a document as text: sorted keys, the same bytes each time."""
+    return json.dumps(schema(document, version), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+
+
+def file_name(form: Form) -> str:
+    """Return the name of the file that holds a form's schema."""
+    return f"{form.document}-{form.version}.schema.json"
+
+
+def _schema_of(form: Form) -> dict[str, Any]:
+    writer = _Writer()
+    whole = writer.record(types.type_info(form.wire))
+    return whole | {
+        "$schema": _DIALECT,
+        "$id": f"urn:sigcontract:schema:{form.document}:{form.version}",
+        "title": f"{form.document} version {form.version}",
+        "$defs": writer.definitions,
+    }
+
+
+class _Writer:
+    """Turns msgspec's type information into JSON Schema. Each record becomes one definition."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Any] = {}
+
+    def of(self, info: types.Type) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912  one case per type
+        match info:
+            case types.Metadata():
+                return self.of(info.type) | (info.extra_json_schema or {})
+            case types.AnyType():
+                return {}
+            case types.NoneType():
+                return {"type": "null"}
+            case types.BoolType():
+                return {"type": "boolean"}
+            case types.IntType():
+                return _stated(type="integer", minimum=info.ge, maximum=info.le)
+            case types.StrType():
+                bounds = {"minLength": info.min_length, "maxLength": info.max_length, "pattern": info.pattern}
+                return _stated(type="string", **bounds)
+            case types.LiteralType():
+                return {"const": info.values[0]} if len(info.values) == 1 else {"enum": sorted(info.values)}
+            case types.EnumType():
+                return {"enum": [member.value for member in info.cls]}
+            case types.UnionType():
+                return {"anyOf": [self.of(member) for member in info.types]}
+            case types.VarTupleType():
+                return {"type": "array", "items": self.of(info.item_type)}
+            case types.TupleType():
+                return _list_of([self.of(item) for item in info.item_types])
+            case types.DictType():
+                names, values = self.of(info.key_type), self.of(info.value_type)
+                return {"type": "object", "propertyNames": names, "additionalProperties": values}
+            case types.StructType():
+                name = info.cls.__name__
+                if name not in self.definitions:
+                    self.definitions[name] = {}  # holds the place: a record may hold itself
+                    self.definitions[name] = self.record(info)
+                return {"$ref": f"#/$defs/{name}"}
+            case _:
+                raise TypeError(f"no field of a record is of the type {info!r}")
+
+    def record(self, info: types.Type) -> dict[str, Any]:
+        """Return the schema of a record itself, not a reference to it."""
+        if not isinstance(info, types.StructType):
+            raise TypeError(f"{info!r} is no record")
+        fields = {field.encode_name: self.of(field.type) for field in info.fields}
+        about = {"title": info.cls.__name__, "description": inspect.cleandoc(info.cls.__doc__ or "")}
+        if info.array_like:
+            return about | _list_of([{"title": name} | field for name, field in fields.items()])
+        if info.tag_field is not None:
+            fields = {info.tag_field: {"const": info.tag}} | fields
+        return about | {
+            "type": "object",
+            "properties": fields,
+            "required": list(fields),
+            "additionalProperties": False,
+        }
+
+
+def _stated(**keywords: Any) -> dict[str, Any]:
+    return {name: value for name, value in keywords.items() if value is not None}
+
+
+def _list_of(items: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "array", "prefixItems": items, "items": False, "minItems": len(items)}
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _index_of(directory: Path) -> dict[str, dict[str, Any]]:
+    if not (directory / _INDEX).exists():
+        return {}
+    entries = json.loads(read_bytes(directory / _INDEX, MAX_DOCUMENT_BYTES))["schemas"]
+    return {entry["file"]: entry for entry in entries}
+
+
+def check_files(directory: Path) -> list[str]:
+    """Return what is out of step between the records, the files of a directory, and the sums that freeze them.
+
+    Raises
+    ------
+    FileError
+        There is no such directory, or a file in it cannot be read.
+    """
+    if not directory.is_dir():
+        raise FileError(f"{directory} is no folder; name the one that holds the schemas", file=str(directory))
+    index = _index_of(directory)
+    wrong = []
+    for form in FORMS.values():
+        name = file_name(form)
+        text = schema_text(form.document, form.version)
+        file = directory / name
+        if not file.exists() or read_bytes(file, MAX_DOCUMENT_BYTES) != text.encode():
+            wrong.append(f"{name} is not what the records say; write the files again")
+        if name not in index:
+            wrong.append(f"{name} is not in {_INDEX}; write the files again")
+        elif index[name]["sha256"] != _sha256(text):
+            frozen = index[name]["status"] != "draft"
+            advice = "it is released and cannot change: make a new version" if frozen else "write the files again"
+            wrong.append(f"{name} has another sha256 than {_INDEX} says; {advice}")
+    known = {file_name(form) for form in FORMS.values()}
+    wrong += [f"{name} is in {_INDEX}, and no such document is read" for name in index if name not in known]
+    return wrong
+
+
+def write_files(directory: Path, *, release: bool = False) -> None:
+    """Write the schema of every document and version, and the index with their status and sha256.
+
+    Parameters
+    ----------
+    directory
+        Where to.
+    release
+        Whether to freeze the drafts: a released schema never changes again.
+
+    Raises
+    ------
+    UsageError
+        A released schema would change.
+    FileError
+        The directory cannot be made, or a file in it cannot be written.
+    """
+    index = _index_of(directory)
+    entries = []
+    texts = {}
+    for form in FORMS.values():
+        name = file_name(form)
+        texts[name] = text = schema_text(form.document, form.version)
+        old = index.get(name)
+        status = "released" if release or (old is not None and old["status"] == "released") else "draft"
+        if old is not None and old["status"] == "released" and old["sha256"] != _sha256(text):
+            raise UsageError(f"{name} is released and cannot change; make a new version of {form.document}")
+        entries.append(
+            {
+                "document": form.document,
+                "version": form.version,
+                "file": name,
+                "status": status,
+                "sha256": _sha256(text),
+            }
+        )
+    texts[_INDEX] = json.dumps({"schemas": entries}, indent=2) + "\n"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"{directory} cannot be made: {error.strerror}; name another folder"
+        raise FileError(msg, file=str(directory)) from error
+    for name, text in texts.items():
+        write_bytes(directory / name, text.encode())
+
+
+if __name__ == "__main__":
+    try:
+        write_files(Path(sys.argv[1]), release="--release" in sys.argv[2:])
+    except SigcontractError as error:
+        sys.exit(str(error))

@@ -1,0 +1,68 @@
+"""The gate: what passes, what fails, and what it cannot tell."""
+
+import pytest
+
+from sigcontract.compare.fail_on import FAIL_ON, Answer, gate
+from sigcontract.model.findings import Finding, Verdict
+from sigcontract.update import undetermined as unknowns
+from sigcontract.update.rules import RULES
+
+
+def finding(verdict: Verdict, rule: str = "kernel.grid-dim", old: str | None = "1x1x1") -> Finding:
+    return Finding(
+        rule=rule,
+        path="nodes[0].grid_dim",
+        verdict=verdict,
+        evidence="assumed",
+        old=old,
+        new="2x1x1",
+        subject=None,
+        count=1,
+        also=(),
+    )
+
+
+UNKNOWN_CODE = finding(Verdict.UNDETERMINED, "function.code-unknown")
+UNJUDGED_CHANGE = finding(Verdict.UNDETERMINED, "kernel.mem-sync-domain")
+
+
+@pytest.mark.parametrize(
+    ("findings", "fail_on", "answer"),
+    [
+        pytest.param([], "any", "passed", id="nothing found"),
+        pytest.param([finding(Verdict.IDENTICAL)], "any", "passed", id="identical is no difference"),
+        pytest.param([finding(Verdict.HARMLESS)], "any", "failed", id="any difference fails by default"),
+        pytest.param([finding(Verdict.HARMLESS)], "updatable", "passed", id="below"),
+        pytest.param([finding(Verdict.UPDATABLE)], "updatable", "failed", id="at"),
+        pytest.param([finding(Verdict.STALE)], "updatable", "failed", id="above"),
+        pytest.param([finding(Verdict.REJECTED)], "stale", "passed", id="rejected is below stale"),
+        pytest.param([UNKNOWN_CODE], "any", "undetermined", id="unknown is no difference and no pass"),
+        pytest.param([UNKNOWN_CODE], "stale", "undetermined", id="unknown passes no gate"),
+        pytest.param([UNJUDGED_CHANGE], "any", "failed", id="a difference, whatever it means"),
+        pytest.param([UNJUDGED_CHANGE], "stale", "undetermined", id="it might be stale"),
+        pytest.param([UNKNOWN_CODE, finding(Verdict.STALE)], "stale", "failed", id="failed outweighs unknown"),
+        pytest.param(
+            [finding(Verdict.HARMLESS, "kernel.priority", "not asked for")], "any", "undetermined", id="never asked for"
+        ),
+        pytest.param(
+            [finding(Verdict.HARMLESS, "kernel.programmatic-event", "unreadable")],
+            "any",
+            "undetermined",
+            id="unreadable",
+        ),
+        pytest.param(
+            [finding(Verdict.UPDATABLE, "kernel.function", "unreadable")], "any", "failed", id="a kernel's name"
+        ),
+    ],
+)
+def test_the_gate_answers(findings: list[Finding], fail_on: str, answer: Answer) -> None:
+    assert gate(findings, fail_on) == answer
+
+
+def test_a_gate_can_be_set_to_any_difference_and_to_each_verdict_that_is_one() -> None:
+    assert FAIL_ON == ("any", "harmless", "updatable", "rejected", "stale")
+    assert {type(value) for value in FAIL_ON} == {str}, "usage errors show them as they are typed"
+
+
+def test_the_rules_that_say_what_is_not_known_are_rules() -> None:
+    assert RULES.keys() >= unknowns._NOT_KNOWN
