@@ -8,6 +8,7 @@ from pathlib import Path
 __all__ = [
     "PACKAGE",
     "ROOT",
+    "at",
     "files_of_tests",
     "imports",
     "is_script",
@@ -47,6 +48,12 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield from _walk(path)
         else:
             yield path
+
+
+def at(path: Path, line: int = 0) -> str:
+    """Return the place that a failure names: the file from the root, and the line where one is to blame."""
+    shown = str(path.relative_to(ROOT))
+    return f"{shown}:{line}" if line else shown
 
 
 @cache

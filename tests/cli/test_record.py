@@ -23,15 +23,22 @@ from sigcontract.model.dump import SignatureDump
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Run at the start of every process, behind record's own: CUPTI is a fake one from here on.
+#: Run at the start of every process, behind record's own: CUPTI is a fake one where recording is about to begin.
 SITECUSTOMIZE = """
 import sys
-from importlib import import_module
-from tests.driver.fake_cupti import FakeCupti
-cupti = FakeCupti()
-import_module("sigcontract.driver.observing.session").Cupti = lambda: cupti
+cupti = None
+class Faking:
+    def find_spec(self, name, path=None, target=None):
+        global cupti
+        if name in ("torch", "engine") and cupti is None:
+            from importlib import import_module
+            from tests.driver.fake_cupti import FakeCupti
+            cupti = FakeCupti()
+            import_module("sigcontract.driver.observing.session").Cupti = lambda: cupti
+sys.meta_path.insert(0, Faking())
 """
 TORCH = """
+import threading
 from importlib import import_module
 import sitecustomize
 from tests.update.build import graph, kernel
@@ -40,7 +47,13 @@ program = FakeProgram(sitecustomize.cupti)
 program.nodes = {n: [] for n in range(1, 9)}
 def read(handle, observations):
     return graph(*[kernel(function=None) if handle == 7 else kernel()] * handle)
-import_module("sigcontract.driver.recording.recorder").read_graph = read
+record = import_module("sigcontract.driver.recording.recorder")
+record.read_graph = read
+saved, save = threading.Event(), record.save
+def and_say_so(*given):
+    save(*given)
+    saved.set()
+record.save = and_say_so
 instantiate = program.instantiate
 """
 
@@ -194,12 +207,15 @@ def test_children_of_every_kind_are_recorded(setting: Setting) -> None:
     assert "did not end in order" not in ended.stderr
 
 
-def test_the_words_of_the_program_stay_its_own(setting: Setting) -> None:
+def test_the_words_of_the_program_stay_its_own(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     (setting.folder / "library" / "served.py").write_text("import sys; print(sys.argv[1:])")
+    monkeypatch.setenv("PYTHONPATH", setting.environment["PYTHONPATH"])
     for command in (["--", sys.executable, "-m", "served"], [sys.executable, "-m", "served"], ["-m", "served"]):
         for words in (["-m", "--", "--"], ["--format", "x"], ["--help"]):
-            ended = setting.run([*setting.record(), *command, *words])
-            assert ended.stdout == f"{words}\n", ended.stderr
+            assert main(["record", "-o", str(setting.dumps), *command, *words]) == 0
+            assert capfd.readouterr().out == f"{words}\n"
 
 
 @pytest.mark.parametrize(
@@ -216,10 +232,12 @@ def test_the_words_of_the_program_stay_its_own(setting: Setting) -> None:
 )
 def test_a_program_ends_its_own_way(setting: Setting, ending: str, status: int, complete: bool) -> None:
     program = """
-import glob, os, resource, signal, sys, time, torch
+import os, resource, signal, sys, torch
+import sigcontract.driver.recording.writer as writer
+writer._DELAY_SECONDS = 0
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 def wait():
-    while not glob.glob("dumps/*.dump.json"): time.sleep(0.02)
+    assert torch.saved.wait(60)
 torch.instantiate(4)
 """
     ended = setting.run(setting.command(program + ending))
@@ -261,15 +279,14 @@ def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
 
 def test_a_signal_asks_for_a_dump_at_once(setting: Setting) -> None:
     program = """
-        import os, sigcontract.driver.recording.writer as writer, signal, time, torch
-        writer._DELAY_SECONDS = 60
+        import glob, os, sigcontract.driver.recording.writer as writer, signal, torch
+        writer._DELAY_SECONDS = 600
         torch.instantiate(2)
         os.kill(os.getpid(), signal.SIGUSR1)
-        time.sleep(0.5)
-        print(len(os.listdir("dumps")))
+        print(torch.saved.wait(30), len(glob.glob("dumps/*.dump.json")))
         """
     ended = setting.run(setting.command(program, "--signal", "SIGUSR1"))
-    assert ended.stdout == "1\n", ended.stderr
+    assert ended.stdout == "True 1\n", ended.stderr
 
 
 def test_a_folder_that_becomes_read_only_costs_the_program_nothing(setting: Setting) -> None:

@@ -1,6 +1,6 @@
 """diff: what it finds in the situations that people report, and what it refuses to say."""
 
-import time
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
@@ -30,6 +30,7 @@ from tests.update.build import (
     value,
     without_value,
 )
+from tests.work import grows_with_its_input
 
 LAYER = [kernel(name=f"k{index}", func=0x100 + index) for index in range(10)]
 STACK = LAYER * 24
@@ -415,13 +416,24 @@ def test_a_label_that_neither_dump_has_is_refused_and_not_passed() -> None:
 # Size.
 
 
-def test_graphs_that_differ_everywhere_end_soon_and_say_that_the_search_was_cut_short() -> None:
-    many = 20_000
+def different_everywhere(nodes: int) -> tuple[SignatureDump, SignatureDump]:
     names = [kernel(name=f"k{index}", func=index + 1) for index in range(40)]
-    old = graph(*[names[index * 7 % 40] for index in range(many)])
-    new = graph(*[names[index * 11 % 39] for index in range(many)])
-    begin = time.perf_counter()
-    found = diff(dump(old), again(new), H200)
-    assert time.perf_counter() - begin < 20
+    old = graph(*[names[index * 7 % 40] for index in range(nodes)])
+    return dump(old), again(graph(*[names[index * 11 % 39] for index in range(nodes)]))
+
+
+def test_graphs_that_differ_everywhere_are_no_more_work_than_they_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sigcontract.compare.alignment._EDITS_EXACT", 20)
+    monkeypatch.setattr("sigcontract.compare.alignment._EDITS_BOUNDED", 8)
+
+    def prepare(nodes: int) -> Callable[[], object]:
+        dumps = different_everywhere(nodes)
+        return lambda: diff(*dumps, H200)
+
+    grows_with_its_input(prepare, 400)
+
+
+def test_graphs_that_differ_everywhere_say_that_the_search_was_cut_short() -> None:
+    found = diff(*different_everywhere(5_000), H200)
     assert found.verdict is Verdict.UPDATABLE, "two chains of one length, which the driver pairs by order"
     assert "node.alignment" in {finding.rule for finding in found.findings}

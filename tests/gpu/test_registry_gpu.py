@@ -12,15 +12,17 @@ import pytest
 from cuda.bindings import driver
 
 from examples.recording.calls import CallError, check
+from lab.build import BuiltGraph
+from lab.capture import build, destroy
+from lab.generate import random_graph
+from lab.memory import spaces_of
+from lab.mutate import mutate
+from lab.oracle import update
+from lab.rig import Rig
+from lab.specs import Alloc, Edge, EventRecord, Free, GraphSpec, Kernel, Memset, NodeSpec
 from sigcontract.errors import DriverCallError, RegistryError
 from sigcontract.registry import GraphEntry, GraphExecRegistry
 from sigcontract.registry.events import Event, StreamsSerialised
-from tests.gpu.build import BuiltGraph, build, destroy
-from tests.gpu.generate import random_graph
-from tests.gpu.mutate import mutate
-from tests.gpu.oracle import update
-from tests.gpu.rig import Rig, spaces_of
-from tests.gpu.specs import Alloc, Edge, EventRecord, Free, GraphSpec, Kernel, Memset, NodeSpec
 
 FIELDS = ("launches", "code", "cluster_x", "cluster_y", "cluster_z", "grid_x")
 

@@ -14,7 +14,8 @@ from tests.registry.rig import Capture, Refusing, Rig, closed
 if TYPE_CHECKING:
     from sigcontract.registry.events import Event
 
-WAIT_SECONDS = 10
+#: How long a thread is waited for before its test fails.
+WAIT_SECONDS = 60
 
 
 @pytest.mark.parametrize("how", ["release", "close"])

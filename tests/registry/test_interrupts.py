@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sigcontract.errors import RegistryError
 from sigcontract.registry import entries, placement
 from sigcontract.registry.lifetimes import ExecTable
 from sigcontract.registry.shared import Counts, SharedExec
@@ -40,7 +41,7 @@ def test_a_close_that_was_interrupted_can_be_finished(monkeypatch: pytest.Monkey
     registry.close()
     assert (rig.execs(), registry.groups, registry.stats().execs) == (0, (), 0)
     for entry in held:
-        with pytest.raises(Exception, match="the registry is closed"):
+        with pytest.raises(RegistryError, match="the registry is closed"):
             entry.replay()
     assert rig.fake.misuse == []
 

@@ -174,9 +174,9 @@ def test_a_capture_that_was_captured_again_is_not_the_graph_that_was_registered(
         capture = Capture(rig.builder(1))
         entry = registry.register(capture)
         capture._builder = rig.builder(2)
-        with pytest.raises(Exception, match="was reset since it was registered") as caught:
+        with pytest.raises(RegistryError, match="was reset since it was registered") as caught:
             entry.replay(0)
-        assert caught.value.code == "reset_graph"  # type: ignore[attr-defined]  # of RegistryError
+        assert caught.value.code == "reset_graph"
         entry.release()
         assert rig.replayed(lambda: registry.register(capture).replay(0)) == {2}
 

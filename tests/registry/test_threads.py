@@ -14,6 +14,8 @@ from tests.driver.build import GraphBuilder
 from tests.registry.rig import Capture, Rig, closed
 
 THREADS = 8
+#: How long a thread is waited for before its test fails.
+WAIT_SECONDS = 60
 
 
 def test_eight_threads_launch_exactly_what_they_asked_for() -> None:
@@ -132,22 +134,33 @@ def test_a_registry_that_is_being_closed_is_not_sealed_but_closed() -> None:
     rig = Rig()
     registry = rig.registry()
     registry.register(rig.graph(1))
-    destroying, sealed = threading.Event(), threading.Event()
-    destroy = rig.driver.graph_exec_destroy
+    destroying, sealing = threading.Event(), threading.Event()
+    destroy, lock = rig.driver.graph_exec_destroy, registry._lock
 
     def slow(graph_exec: int) -> None:
         destroying.set()
-        sealed.wait(0.1)
+        assert sealing.wait(WAIT_SECONDS)
         destroy(graph_exec)
 
-    rig.driver.graph_exec_destroy = slow  # type: ignore[method-assign]  # gives the other thread its chance
+    class Asked:
+        """The registry's lock, which says that someone is about to wait for it."""
+
+        def __enter__(self) -> None:
+            sealing.set()
+            lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            lock.release()
+
     closing = threading.Thread(target=registry.close)
+    rig.driver.graph_exec_destroy = slow  # type: ignore[method-assign]  # gives the other thread its chance
     closing.start()
-    destroying.wait(10)
+    assert destroying.wait(WAIT_SECONDS)
+    registry._lock = Asked()  # type: ignore[assignment]
     registry.seal()
     assert (registry.closed, rig.execs()) == (True, 0), "it waited for the other thread"
-    sealed.set()
-    closing.join(10)
+    closing.join(WAIT_SECONDS)
+    assert not closing.is_alive()
 
 
 def test_a_forked_child_closes_without_the_locks_of_the_parent() -> None:

@@ -4,9 +4,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.gpu.kernels import FUNCTIONS
-from tests.gpu.rig import HOST_SPACES, SLOTS, SPACES
-from tests.gpu.specs import (
+from lab.memory import HOST_SPACES, SLOTS, SPACES
+from lab.specs import (
+    FUNCTIONS,
     Alloc,
     BatchMemOps,
     Child,

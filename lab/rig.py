@@ -1,76 +1,23 @@
 """The memory, events and functions that generated graphs work on, and what a launch left in them."""
 
 import ctypes
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from cuda.bindings import driver
 
 from examples.recording.calls import check, open_device
-from tests.gpu.kernels import REPORT_WORDS, load_functions
-from tests.gpu.specs import Host, Memcpy, Memset, NodeSpec
+from lab.kernels import REPORT_WORDS, load_functions
+from lab.memory import HOST_SPACES, PATTERN_BYTES, SLOT_BYTES, SLOTS, SPACE_BYTES, SPACES, ZERO_BYTES, Space
+from sigcontract.driver.cuda.driver import default_driver
 
-__all__ = ["HOST_SPACES", "SEMAPHORE_BYTES", "SLOTS", "SLOT_BYTES", "SPACES", "Rig", "Space", "spaces_of"]
+__all__ = ["SEMAPHORE_BYTES", "Rig"]
 
-SLOTS = 64
-SLOT_BYTES = 2048
-PATTERN_BYTES = 8192
-ZERO_BYTES = 4096  # constant zeros, for waits that are always satisfied
 REPORT_BYTES = 4 * REPORT_WORDS
 SEMAPHORE_BYTES = 32
 EVENTS = 4
 _FILL = 0xA5
 _SEMAPHORE_START = 5
-_SPACE_BYTES = PATTERN_BYTES + ZERO_BYTES + SLOTS * SLOT_BYTES
 _VMM_BYTES = 2 << 20
-
-#: Kinds of memory that copies go between: cudaMalloc'd, from a pool, mapped, managed; pinned and pageable host.
-SPACES = ("device", "pool", "mapped", "managed", "pinned", "pageable")
-HOST_SPACES = frozenset({"pinned", "pageable"})
-
-
-@dataclass(frozen=True)
-class Space:
-    """One kind of memory: constant bytes to copy from, zeros, then a part for each slot."""
-
-    name: str
-    base: int
-
-    @property
-    def host(self) -> bool:
-        """Whether the driver calls it host memory."""
-        return self.name in HOST_SPACES
-
-    def pattern(self, *, alternate: bool) -> int:
-        """Address of constant bytes, of which there are two."""
-        return self.base + (PATTERN_BYTES // 2 if alternate else 0)
-
-    def zeros(self, slot: int) -> int:
-        """Address of eight constant zero bytes."""
-        return self.base + PATTERN_BYTES + 8 * slot
-
-    def part(self, slot: int, *, alternate: bool = False) -> int:
-        """Address of a slot's memory, of which there are two halves."""
-        return self.base + PATTERN_BYTES + ZERO_BYTES + slot * SLOT_BYTES + (SLOT_BYTES // 2 if alternate else 0)
-
-    @property
-    def parts(self) -> int:
-        """Address of the first slot's memory."""
-        return self.part(0)
-
-
-def spaces_of(nodes: Iterable[NodeSpec]) -> tuple[str, ...]:
-    """Return the kinds of memory that nodes write to, besides the device's."""
-    names = {"device"}
-    for node in nodes:
-        if isinstance(node, Memset) and node.space != "alloc":
-            names.add(node.space)
-        elif isinstance(node, Memcpy):
-            names.add(node.target)
-        elif isinstance(node, Host):
-            names.add("semaphores")
-    return tuple(sorted(names))
 
 
 class Rig:
@@ -78,6 +25,7 @@ class Rig:
 
     def __init__(self) -> None:
         self.device, self.context = open_device()
+        self.driver = default_driver()
         self.functions = load_functions(self.device)
         self.stream = check(driver.cuStreamCreate(1))
         self.spaces = {name: Space(name, self._allocate(name)) for name in SPACES}
@@ -91,7 +39,8 @@ class Rig:
         library = ctypes.CDLL(None)
         self.driver_library = ctypes.CDLL("libcuda.so.1")
         self.host_functions = {
-            name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in ("sem_post", "sem_trywait")
+            name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+            for name in ("sem_post", "sem_trywait")
         }
 
     def report(self, slot: int) -> int:
@@ -176,17 +125,17 @@ class Rig:
 
     def _allocate(self, name: str) -> int:
         if name == "device":
-            base = int(check(driver.cuMemAlloc(_SPACE_BYTES)))
+            base = int(check(driver.cuMemAlloc(SPACE_BYTES)))
         elif name == "pool":
-            base = int(check(driver.cuMemAllocAsync(_SPACE_BYTES, self.stream)))
+            base = int(check(driver.cuMemAllocAsync(SPACE_BYTES, self.stream)))
         elif name == "mapped":
             base = self._map()
         elif name == "managed":
-            base = int(check(driver.cuMemAllocManaged(_SPACE_BYTES, 1)))
+            base = int(check(driver.cuMemAllocManaged(SPACE_BYTES, 1)))
         elif name == "pinned":
-            base = int(check(driver.cuMemHostAlloc(_SPACE_BYTES, 0)))
+            base = int(check(driver.cuMemHostAlloc(SPACE_BYTES, 0)))
         else:
-            self._pageable = ctypes.create_string_buffer(_SPACE_BYTES)
+            self._pageable = ctypes.create_string_buffer(SPACE_BYTES)
             base = ctypes.addressof(self._pageable)
         constant = _pattern(SPACES.index(name))
         if name in HOST_SPACES:

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 from cuda.bindings import driver
 
 from examples.recording.calls import CallError, check
+from lab.build import BuiltGraph, node_paths
+from lab.capture import as_call_errors, build, destroy
+from lab.memory import spaces_of
+from lab.rig import Rig
+from lab.specs import EventRecord, GraphSpec
 from sigcontract.model.findings import UpdatePrediction, UpdateResult
 from sigcontract.model.graph import GraphSignature
-from tests.gpu.build import BuiltGraph, build, destroy, node_paths
-from tests.gpu.rig import Rig, spaces_of
-from tests.gpu.specs import EventRecord, GraphSpec
 
 __all__ = ["Answer", "Predict", "Step", "Walk", "run_walk", "update"]
 
@@ -87,7 +89,8 @@ def update(graph_exec: Any, candidate: BuiltGraph) -> Answer:
     result = "not written" if info.result == _NOT_WRITTEN else UpdateResult(info.result).name
     if info.node is None and info.from_node is None:
         return Answer(status, result, None, None)
-    paths = node_paths(candidate)
+    with as_call_errors():
+        paths = node_paths(candidate)
     return Answer(status, result, _path(paths, info.node), _path(paths, info.from_node))
 
 

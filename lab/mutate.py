@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from tests.gpu.generate import (
+from lab.generate import (
     CLUSTERS,
     QUIET,
     Slots,
@@ -16,8 +16,8 @@ from tests.gpu.generate import (
     random_node,
     settled,
 )
-from tests.gpu.kernels import FUNCTIONS
-from tests.gpu.specs import (
+from lab.specs import (
+    FUNCTIONS,
     Alloc,
     BatchMemOps,
     Child,

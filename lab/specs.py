@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 __all__ = [
+    "FUNCTIONS",
+    "LIBRARY",
+    "NAMES",
     "Alloc",
     "BatchMemOps",
     "Child",
@@ -24,6 +27,12 @@ __all__ = [
 ]
 
 Shape = tuple[int, int, int]
+
+NAMES = ("rep", "rep2", "rep3", "repc", "reps")
+#: What the name of a CUkernel ends with.
+LIBRARY = "@lib"
+#: ``rep``; ``rep@2``: its name, other code; ``rep@again``: the same image in another module; ``rep@lib``: a CUkernel.
+FUNCTIONS = tuple(name + suffix for suffix in ("", "@2", "@again", LIBRARY) for name in NAMES)
 
 
 @dataclass(frozen=True, kw_only=True)

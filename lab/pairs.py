@@ -2,7 +2,7 @@
 
 Work is spread over processes: an exec that faults takes its process with it, and only that walk is lost.
 
-Example: ``python -m tests.gpu.pairs_run --pairs 6000 --seed 1 --out pairs.json --misses misses.json``.
+Example: ``python -m lab.pairs --pairs 6000 --seed 1 --out pairs.json --misses misses.json``.
 """
 
 import argparse
@@ -21,11 +21,11 @@ from random import Random
 from traceback import extract_tb
 from typing import Any
 
+from lab.generate import random_graph
+from lab.mutate import mutate
+from lab.oracle import Step, Walk
 from sigcontract.driver import environment, read_graph, read_profile
 from sigcontract.model.findings import Verdict
-from tests.gpu.generate import random_graph
-from tests.gpu.mutate import mutate
-from tests.gpu.oracle import Step, Walk
 
 __all__ = ["Tally", "main", "random_walk"]
 
@@ -145,9 +145,9 @@ def _miss(step: Step, walk: Walk, place: str, faults: list[str]) -> dict[str, An
 def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> None:
     """Run every stride-th walk and print one JSON line for each: before it, its number; after it, what it showed."""
     from examples.recording.calls import CallError  # noqa: PLC0415  CUDA in the working processes alone
+    from lab.oracle import run_walk  # noqa: PLC0415
+    from lab.rig import Rig  # noqa: PLC0415
     from sigcontract.update.predict import predict_update  # noqa: PLC0415
-    from tests.gpu.oracle import run_walk  # noqa: PLC0415
-    from tests.gpu.rig import Rig  # noqa: PLC0415
 
     rig, profile, end = Rig(), read_profile(), time.monotonic() + seconds
     for index in range(first, last, stride):
@@ -180,12 +180,13 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
 def _origin(error: BaseException) -> str:
     """Return the line of this folder that made the call."""
     here = Path(__file__).parent
-    frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).parent == here]
+    made = error.__cause__ or error  # sigcontract's own error of the call, where it made it
+    frames = [frame for frame in extract_tb(made.__traceback__) if Path(frame.filename).parent == here]
     return frames[-1].line or frames[-1].name
 
 
 def _say(message: dict[str, Any]) -> None:
-    print(json.dumps(message), flush=True)  # noqa: T201  the process's output is its report
+    print(json.dumps(message), flush=True)
 
 
 def _shard(arguments: argparse.Namespace, worker: int) -> Tally:
@@ -193,7 +194,7 @@ def _shard(arguments: argparse.Namespace, worker: int) -> Tally:
     tally = Tally()
     first, deadline = worker, time.monotonic() + arguments.seconds
     while first < arguments.pairs and time.monotonic() < deadline:
-        command = [sys.executable, "-X", "faulthandler", "-m", "tests.gpu.pairs_run", "--shard", str(first)]
+        command = [sys.executable, "-X", "faulthandler", "-m", "lab.pairs", "--shard", str(first)]
         command += ["--seed", str(arguments.seed), "--pairs", str(arguments.pairs)]
         command += ["--workers", str(arguments.workers), "--seconds", str(deadline - time.monotonic())]
         begun = None
@@ -291,7 +292,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "processes": arguments.workers,
         "counts": dict(sorted(tally.counts.items())),
     }
-    print(json.dumps(record, indent=1))  # noqa: T201  a program's result
+    print(json.dumps(record, indent=1))
     if arguments.out:
         arguments.out.write_text(json.dumps(record, indent=1) + "\n")
     if arguments.misses:

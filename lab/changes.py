@@ -1,6 +1,6 @@
 """One change at a time, of every kind of node: what the driver answers to an update, and what then runs.
 
-``python -m tests.gpu.changes --out FILE`` writes the table, one JSON object a line. `test_changes` holds the
+``python -m lab.changes --out FILE`` writes the table, one JSON object a line. `test_changes` holds the
 prediction against it.
 """
 
@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from examples.recording.calls import CallError
-from sigcontract.driver import read_graph, read_profile
-from sigcontract.update.predict import predict_update
-from tests.gpu.oracle import Step, Walk, run_walk
-from tests.gpu.rig import SPACES, Rig
-from tests.gpu.specs import (
+from lab.memory import SPACES
+from lab.oracle import Step, Walk, run_walk
+from lab.rig import Rig
+from lab.specs import (
     Alloc,
     BatchMemOps,
     Child,
@@ -36,6 +35,8 @@ from tests.gpu.specs import (
     Memset,
     NodeSpec,
 )
+from sigcontract.driver import read_graph, read_profile
+from sigcontract.update.predict import predict_update
 
 __all__ = ["CHANGES", "HAZARDS", "Change", "step_of"]
 
@@ -315,7 +316,7 @@ def main() -> int:
                 return 1
     if arguments.hazard is None:
         for place in range(len(HAZARDS)):
-            command = [sys.executable, "-m", "tests.gpu.changes", "--out", str(path), "--hazard", str(place)]
+            command = [sys.executable, "-m", "lab.changes", "--out", str(path), "--hazard", str(place)]
             subprocess.run(command, check=False, timeout=60)
     return 0
 

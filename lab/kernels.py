@@ -8,8 +8,9 @@ from typing import Any
 from cuda.bindings import driver
 
 from examples.recording.calls import check, compile_source, compute_capability
+from lab.specs import LIBRARY, NAMES
 
-__all__ = ["FUNCTIONS", "REPORT_FIELDS", "REPORT_WORDS", "SOURCE", "load_functions"]
+__all__ = ["REPORT_FIELDS", "REPORT_WORDS", "SOURCE", "load_functions"]
 
 #: The words of a report, in order.
 REPORT_FIELDS = (
@@ -55,12 +56,9 @@ extern "C" __global__ void reps(unsigned *to, unsigned value) {
 }
 """
 
+#: What a module's kernels add to the code that they report, by what the names of its functions end with.
 _MODULES = {"": 100, "@2": 200, "@again": 100}
-_LIBRARIES = {"@lib": 300}
-_NAMES = ("rep", "rep2", "rep3", "repc", "reps")
-
-#: ``rep``; ``rep@2``: its name, other code; ``rep@again``: the same image in another module; ``rep@lib``: a CUkernel.
-FUNCTIONS = tuple(name + suffix for suffix in (*_MODULES, *_LIBRARIES) for name in _NAMES)
+_LIBRARIES = {LIBRARY: 300}
 
 
 def load_functions(device: Any) -> dict[str, Any]:
@@ -70,10 +68,10 @@ def load_functions(device: Any) -> dict[str, Any]:
     functions: dict[str, Any] = {}
     for suffix, base in _MODULES.items():
         module = check(driver.cuModuleLoadData(images[base]))
-        for name in _NAMES:
+        for name in NAMES:
             functions[name + suffix] = check(driver.cuModuleGetFunction(module, name.encode()))
     for suffix, base in _LIBRARIES.items():
         library = check(driver.cuLibraryLoadData(images[base], None, None, 0, None, None, 0))
-        for name in _NAMES:
+        for name in NAMES:
             functions[name + suffix] = check(driver.cuLibraryGetKernel(library, name.encode()))
     return functions
