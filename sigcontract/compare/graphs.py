@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from sigcontract.compare.correspondence import AlignedGraphs, Aligner, Correspondence, identities
+from sigcontract.compare.correspondence import AlignedGraphs, Aligner, Correspondence
 from sigcontract.compare.edges import EdgeChange, edge_changes
 from sigcontract.compare.nodes import NodeComparer, NodeComparison
 from sigcontract.model import (
@@ -14,6 +14,7 @@ from sigcontract.model import (
     KernelNodeSignature,
     NodeSignature,
     Verdict,
+    identities,
 )
 from sigcontract.update import (
     MAX_ALSO,

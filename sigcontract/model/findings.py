@@ -1,14 +1,15 @@
 """Differences as values: what was found, where, how it was known, and what an update would do with it."""
 
 from collections.abc import Iterable
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.record import ExactInt, Record, Text, UInt32
 
-__all__ = ["DumpDiff", "Evidence", "Finding", "GraphDiff", "UpdatePrediction", "UpdateResult", "Verdict"]
+__all__ = ["DumpDiff", "Evidence", "Finding", "GraphDiff", "UpdatePrediction", "Verdict"]
 
 
 class Verdict(StrEnum):
@@ -49,28 +50,6 @@ _SAFE = frozenset({Verdict.IDENTICAL, Verdict.HARMLESS, Verdict.UPDATABLE})
 
 #: documented: NVIDIA says so; measured: by the profile named; reported: by a third party; assumed: by us.
 Evidence = Literal["documented", "measured", "reported", "assumed"]
-
-
-class UpdateResult(IntEnum):
-    """CUgraphExecUpdateResult (unchanged from CUDA 12.0 to 13.5)."""
-
-    SUCCESS = 0
-    ERROR = 1
-    ERROR_TOPOLOGY_CHANGED = 2
-    ERROR_NODE_TYPE_CHANGED = 3
-    ERROR_FUNCTION_CHANGED = 4
-    ERROR_PARAMETERS_CHANGED = 5
-    ERROR_NOT_SUPPORTED = 6
-    ERROR_UNSUPPORTED_FUNCTION_CHANGE = 7
-    ERROR_ATTRIBUTES_CHANGED = 8
-
-    @classmethod
-    def name_of(cls, result: int) -> str:
-        """Return the name of a driver's answer, ``RESULT_9`` for one that no header names."""
-        try:
-            return cls(result).name
-        except ValueError:
-            return f"RESULT_{result}"
 
 
 class Finding(Record, frozen=True, kw_only=True):

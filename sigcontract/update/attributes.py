@@ -9,6 +9,7 @@ from sigcontract.model import (
     ClusterDim,
     DriverProfile,
     Evidence,
+    InstantiateFlag,
     LaunchAttribute,
     Record,
     UpdateResult,
@@ -27,9 +28,6 @@ __all__ = [
     "evidence_under",
     "value_text",
 ]
-
-#: CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.
-USE_NODE_PRIORITY: Final = 8
 
 #: What stands for the value of an attribute that a record has no entry for.
 ABSENT: Final = "not asked for"
@@ -325,7 +323,7 @@ def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Eff
     if attribute_id in _NOT_OF_KERNELS or attribute_id in _LAUNCH_ONLY:
         return Effect("none", documented, "documented")
     if attribute_id == AttributeId.PRIORITY:
-        refused = bool(flags & USE_NODE_PRIORITY)
+        refused = bool(flags & InstantiateFlag.USE_NODE_PRIORITY)
         return Effect(
             "rejected" if refused else "none", RULES["kernel.node-priority"] if refused else documented, "documented"
         )

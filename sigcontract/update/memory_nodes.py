@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from sigcontract.model import (
+    STREAM_WAIT_VALUE_FLUSH,
     BatchMemOpNode,
     ConditionalNode,
     ExtSemasSignalNode,
@@ -11,11 +12,13 @@ from sigcontract.model import (
     MemcpyNode,
     MemcpyOperand,
     MemOp,
+    MemoryType,
     MemsetNode,
     NodeSignature,
     OpaqueNode,
     PointerFacts,
     Record,
+    StreamMemOp,
     UpdateResult,
 )
 from sigcontract.update.attributes import Difference, by_rule
@@ -28,7 +31,6 @@ __all__ = [
     "OWNED",
     "UNIFIED",
     "WAITS",
-    "WAIT_FLUSH",
     "is_cuda_allocation",
     "may_be_managed",
     "node_differences",
@@ -38,23 +40,16 @@ __all__ = [
 _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
 _UNSUPPORTED: Final = UpdateResult.ERROR_NOT_SUPPORTED
 
-#: CU_MEMORYTYPE_HOST.
-HOST: Final = 1
-#: CU_MEMORYTYPE_UNIFIED.
-UNIFIED: Final = 4
-#: CUmemorytype whose operands have an owner that may not change: device and unified.
-OWNED: Final = (2, UNIFIED)
-#: What PointerFacts.memory_type says of an address that is no live allocation of the driver's.
+# Plain integers, bound once: members of an IntEnum are slow to look up.
+HOST, DEVICE, ARRAY, UNIFIED = map(int, MemoryType)
+#: CUmemorytype whose operands have an owner that may not change.
+OWNED: Final = (DEVICE, UNIFIED)
+WAITS: Final = (StreamMemOp.WAIT_VALUE_32, StreamMemOp.WAIT_VALUE_64)
+#: PointerFacts.memory_type of an address outside of any live CUDA allocation.
 _UNKNOWN_MEMORY: Final = 0
-#: What makes the owner of an operand, as far as the driver asks.
-_COPY_OWNER: Final = ("device_ordinal", "context")
-_FILL_OWNER: Final = ("device_ordinal",)
-#: CU_MEMORYTYPE_ARRAY.
-ARRAY: Final = 3
-#: CU_STREAM_MEM_OP_WAIT_VALUE_32 and _64.
-WAITS: Final = (1, 4)
-#: CU_STREAM_WAIT_VALUE_FLUSH.
-WAIT_FLUSH: Final = 1 << 30
+#: The properties of an address that the driver compares as its owner.
+_MEMCPY_OWNER: Final = ("device_ordinal", "context")
+_MEMSET_OWNER: Final = ("device_ordinal",)
 
 _SIDES: Final = ("source", "destination")
 #: What says where the bytes of an operand are; ``memory_type`` is equal by then, ``pointer`` has rules of its own.
@@ -129,7 +124,7 @@ def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
 def _operand_answer(old: MemcpyOperand, new: MemcpyOperand, at: str) -> _Answer:
     """Return what the driver says to another owner: of a unified operand, what is not its own goes for any context."""
     if old.memory_type != UNIFIED or (is_cuda_allocation(old.pointer) and is_cuda_allocation(new.pointer)):
-        return _owner(old.pointer, new.pointer, at, _COPY_OWNER) or ()
+        return _owner(old.pointer, new.pointer, at, _MEMCPY_OWNER) or ()
     if not is_cuda_allocation(old.pointer) and not is_cuda_allocation(new.pointer):
         return ()
     context = _context(old.pointer if is_cuda_allocation(old.pointer) else new.pointer)
@@ -164,7 +159,7 @@ def _memset_refusal(old: MemsetNode, new: MemsetNode) -> _Answer:
     if old.destination != new.destination and new.pointer is not None and new.pointer.memory_type == _UNKNOWN_MEMORY:
         addresses = f"{old.destination:#x}", f"{new.destination:#x}"
         return NodeRefusal("memset.unallocated", UpdateResult.ERROR, ".destination", *addresses)
-    return _owner(old.pointer, new.pointer, "", _FILL_OWNER) or ()
+    return _owner(old.pointer, new.pointer, "", _MEMSET_OWNER) or ()
 
 
 def _fixed_refusal(old: Record, new: Record) -> _Answer:
@@ -193,7 +188,7 @@ def _batch_refusal(old: BatchMemOpNode, new: BatchMemOpNode) -> _Answer:
 
 
 def _wait_type_only(old: MemOp, new: MemOp) -> bool:
-    return old.operation in WAITS and not (old.flags ^ new.flags) & WAIT_FLUSH
+    return old.operation in WAITS and not (old.flags ^ new.flags) & STREAM_WAIT_VALUE_FLUSH
 
 
 def _conditional_refusal(old: ConditionalNode, new: ConditionalNode) -> _Answer:
@@ -230,7 +225,7 @@ def _memcpy(old: MemcpyNode, new: MemcpyNode) -> Iterator[Difference]:
 
 
 def _memset(old: MemsetNode, new: MemsetNode) -> Iterator[Difference]:
-    yield from _address(OWNED[0], old.destination, new.destination, (old.pointer, new.pointer), ".destination")
+    yield from _address(DEVICE, old.destination, new.destination, (old.pointer, new.pointer), ".destination")
     yield from _fields(old, new, "", ("value",))
     for name, before, after in _changed(old, new, ("width", "element_size_bytes", "height")):
         yield by_rule("memset.size", f".{name}", before, after)

@@ -20,6 +20,7 @@ from sigcontract.model import (
     NodeSignature,
     OpaqueNode,
     UpdateResult,
+    inner_graphs,
 )
 
 if TYPE_CHECKING:
@@ -191,12 +192,10 @@ class Pairing(NamedTuple):
 
 def body_pairs(held: NodeSignature, candidate: NodeSignature) -> Iterator[tuple[str, GraphSignature, GraphSignature]]:
     """Yield the graphs inside two nodes that both can be read, with their path below the node (``.graph.``)."""
-    if isinstance(held, ChildGraphNode) and isinstance(candidate, ChildGraphNode):
-        yield ".graph.", held.graph, candidate.graph
-    elif isinstance(held, ConditionalNode) and isinstance(candidate, ConditionalNode):
-        for branch, (old, new) in enumerate(zip(held.bodies or (), candidate.bodies or (), strict=False)):
+    if type(held) is type(candidate):
+        for (at, old), (_, new) in zip(inner_graphs(held), inner_graphs(candidate), strict=False):
             if old is not None and new is not None:
-                yield f".bodies[{branch}].", old, new
+                yield at, old, new
 
 
 def subject_of(node: NodeSignature) -> str:

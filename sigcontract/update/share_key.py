@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from sigcontract.model import (
+    STREAM_WAIT_VALUE_FLUSH,
     AttributeId,
     AttributeValue,
     BatchMemOpNode,
@@ -37,7 +38,6 @@ from sigcontract.update.memory_nodes import (
     HOST,
     OWNED,
     UNIFIED,
-    WAIT_FLUSH,
     WAITS,
     is_cuda_allocation,
     may_be_managed,
@@ -112,7 +112,7 @@ class _Walk:
                 return node
             case BatchMemOpNode():
                 flags = [
-                    (op.operation, op.flags & WAIT_FLUSH if op.operation in WAITS else op.flags)
+                    (op.operation, op.flags & STREAM_WAIT_VALUE_FLUSH if op.operation in WAITS else op.flags)
                     for op in node.operations
                 ]
                 return node.context, node.flags, flags

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from cuda.bindings import driver
 
 from examples.recording.calls import CallError, check
-from sigcontract.model.findings import UpdatePrediction, UpdateResult
+from sigcontract.model.cuda import UpdateResult
+from sigcontract.model.findings import UpdatePrediction
 from sigcontract.model.graph import GraphSignature
 from tests.gpu.build import BuiltGraph, build, destroy, node_paths
 from tests.gpu.rig import Rig, spaces_of

@@ -6,7 +6,7 @@ import pytest
 
 from examples import torch_registry
 from sigcontract.driver.cuda.driver import default_driver
-from sigcontract.model.findings import UpdateResult
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.registry import GraphExecRegistry
 
 torch = pytest.importorskip("torch")

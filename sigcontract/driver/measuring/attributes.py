@@ -3,9 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sigcontract.driver.cuda import (
-    NOT_SUPPORTED,
-)
 from sigcontract.driver.measuring.rig import Probe, ProbeRig
 from sigcontract.driver.reading import (
     ATTRIBUTE_CUDA_VERSION,
@@ -23,6 +20,7 @@ from sigcontract.model import (
     LaunchCompletionEvent,
     MemSyncDomainMap,
     ProgrammaticEvent,
+    Result,
     UpdateEffect,
     UpdateResult,
 )
@@ -194,7 +192,7 @@ def _update(rig: ProbeRig, attribute_id: int, build: _Build, probe: Probe) -> tu
     try:
         result = rig.api.graph_exec_update(launched, changed).result
     except DriverCallError as error:
-        refused = error.value == NOT_SUPPORTED
+        refused = error.value == Result.NOT_SUPPORTED
         return "rejected" if refused else "unknown", f"updating it after a launch answers {error.result}"
     if result:
         return "rejected", f"an update after a launch answers {UpdateResult.name_of(result)}"
