@@ -6,6 +6,7 @@ Handles, addresses and device ordinals mean nothing in another process. A field 
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
@@ -55,6 +56,7 @@ def handle(
     return {"handle": ProcessLocal(kind, only_if, or_else)}
 
 
+@cache
 def field_parts(cls: type[msgspec.Struct]) -> dict[str, tuple[Any, ...]]:
     """Return the parts of each field's type: record types and Metas among them, records not looked into."""
     return {field.name: tuple(_parts(field.type)) for field in msgspec.structs.fields(cls)}
