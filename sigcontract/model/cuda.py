@@ -8,13 +8,16 @@ from enum import IntEnum
 from typing import Final
 
 __all__ = [
+    "CLUSTERS_SINCE",
     "EXEC_BYTES_PER_NODE",
     "MAX_HANDLE",
+    "PREFERRED_CLUSTERS_SINCE",
     "STREAM_PER_THREAD",
     "STREAM_WAIT_VALUE_FLUSH",
     "AttributeId",
     "CaptureMode",
     "ChildGraphOwnership",
+    "DependencyType",
     "DeviceAttribute",
     "EventFlag",
     "FunctionAttribute",
@@ -22,6 +25,7 @@ __all__ = [
     "InstantiateFlag",
     "MemLocationType",
     "MemoryType",
+    "PointerAttribute",
     "Result",
     "StreamFlag",
     "StreamMemOp",
@@ -31,6 +35,10 @@ __all__ = [
 #: Device memory of an executable, in bytes per node, as CCCL estimates it (https://github.com/NVIDIA/cccl); servers
 #: reported 10.0 to 10.6 KB.
 EXEC_BYTES_PER_NODE: Final = 10_240
+#: Compute capability, major and minor, from which devices have thread block clusters.
+CLUSTERS_SINCE: Final = (9, 0)
+#: Compute capability from which devices follow a preferred cluster dimension.
+PREFERRED_CLUSTERS_SINCE: Final = (10, 0)
 #: The largest handle: a pointer of 64 bits.
 MAX_HANDLE: Final = 2**64 - 1
 #: CU_STREAM_PER_THREAD, the handle that names each thread's default stream. Smaller ones name the legacy one.
@@ -79,6 +87,13 @@ class AttributeId(IntEnum):
     NVLINK_UTIL_CENTRIC_SCHEDULING = 16
     PORTABLE_CLUSTER_SIZE_MODE = 17
     SHARED_MEMORY_MODE = 18
+
+
+class DependencyType(IntEnum):
+    """CUgraphDependencyType."""
+
+    DEFAULT = 0
+    PROGRAMMATIC = 1
 
 
 class MemoryType(IntEnum):
@@ -142,6 +157,15 @@ class FunctionAttribute(IntEnum):
     REQUIRED_CLUSTER_DEPTH = 13
     NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
     CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15
+
+
+class PointerAttribute(IntEnum):
+    """CUpointer_attribute, of those that are asked for."""
+
+    CONTEXT = 1
+    MEMORY_TYPE = 2
+    IS_MANAGED = 8
+    DEVICE_ORDINAL = 9
 
 
 class DeviceAttribute(IntEnum):

@@ -11,6 +11,7 @@ from sigcontract.model import (
     ClusterDim,
     ConditionalNode,
     Dependency,
+    DependencyType,
     Dim3,
     GraphSignature,
     KernelNodeSignature,
@@ -139,7 +140,7 @@ def _after(index: int, dependencies: tuple[Dependency, ...]) -> str:
 
 def _edge(index: int, dependency: Dependency) -> str:
     distance = f"{dependency.node - index:+d}"
-    if dependency.type == 1:
+    if dependency.type == DependencyType.PROGRAMMATIC:
         return f"{distance} programmatic"
     if (dependency.from_port, dependency.to_port, dependency.type) != (0, 0, 0):
         return f"{distance} ports {dependency.from_port}:{dependency.to_port} type {dependency.type}"

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final, Literal
 
 from sigcontract.model import (
+    PREFERRED_CLUSTERS_SINCE,
     AttributeId,
     Dim3,
     KernelNodeSignature,
@@ -31,8 +32,8 @@ Identity = Literal["same", "other", "reused", "unknown"]
 _FUNCTION_CHANGE: Final = UpdateResult.ERROR_UNSUPPORTED_FUNCTION_CHANGE
 _NO_CLUSTER: Final = Dim3(x=0, y=0, z=0)
 _ONE_BLOCK: Final = "1x1x1"
-#: binary_version of compute capability 10.0.
-_FIRST_PREFERRED_CLUSTER: Final = 100
+#: The first binary_version, major * 10 + minor, of a device with preferred clusters.
+_FIRST_PREFERRED_CLUSTER: Final = PREFERRED_CLUSTERS_SINCE[0] * 10 + PREFERRED_CLUSTERS_SINCE[1]
 _CLUSTER: Final = attribute_path(AttributeId.CLUSTER_DIMENSION)
 
 

@@ -46,6 +46,7 @@ from sigcontract.driver.cuda.library import (
 from sigcontract.errors import DriverError
 from sigcontract.model import (
     DeviceAttribute,
+    PointerAttribute,
     Result,
 )
 
@@ -54,8 +55,14 @@ __all__ = ["CudaDriver", "default_driver"]
 #: What reading cannot do without: a driver that lacks one of them is refused at construction, not in mid-read.
 _REQUIRED = ("cuGraphGetEdges", "cuGraphNodeGetDependencies", "cuGraphKernelNodeGetParams", "cuFuncGetName")
 
-_POINTER_CONTEXT, _POINTER_MEMORY_TYPE, _POINTER_IS_MANAGED, _POINTER_DEVICE_ORDINAL = 1, 2, 8, 9
 
+#: In the order in which `pointer_attributes` takes the values.
+_POINTER_ATTRIBUTES = (
+    PointerAttribute.CONTEXT,
+    PointerAttribute.MEMORY_TYPE,
+    PointerAttribute.IS_MANAGED,
+    PointerAttribute.DEVICE_ORDINAL,
+)
 _KERNEL_PARAMS_WORD = KernelNodeParams.kernelParams.offset // 8
 _EXTRA_WORD = KernelNodeParams.extra.offset // 8
 _KERNEL_NODE_WORDS = KERNEL_NODE_PARAMS_BYTES // 8
@@ -256,10 +263,10 @@ class CudaDriver(BuildCalls):
     def pointer_attributes(self, address: int) -> PointerAttributes | None:
         """cuPointerGetAttributes, or None where the driver will not say."""
         context, memory_type, managed, ordinal = c_void_p(), c_uint(), c_uint(), c_int()
-        ids = (_POINTER_CONTEXT, _POINTER_MEMORY_TYPE, _POINTER_IS_MANAGED, _POINTER_DEVICE_ORDINAL)
         outs = (context, memory_type, managed, ordinal)
-        places = (c_void_p * len(outs))(*map(addressof, outs))
-        result = self.library.result_of("cuPointerGetAttributes", len(ids), (c_int * len(ids))(*ids), places, address)
+        addresses = (c_void_p * len(outs))(*map(addressof, outs))
+        ids = (c_int * len(outs))(*_POINTER_ATTRIBUTES)
+        result = self.library.result_of("cuPointerGetAttributes", len(outs), ids, addresses, address)
         if result != SUCCESS:
             return None
         return PointerAttributes(memory_type.value, ordinal.value, context.value or 0, bool(managed.value))

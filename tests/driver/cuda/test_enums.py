@@ -19,6 +19,8 @@ ENUMERATIONS = {
     cuda.AttributeId: ("CUlaunchAttributeID", "CU_LAUNCH_ATTRIBUTE_"),
     cuda.CaptureMode: ("CUstreamCaptureMode", "CU_STREAM_CAPTURE_MODE_"),
     cuda.ChildGraphOwnership: ("CUgraphChildGraphNodeOwnership", "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_"),
+    cuda.DependencyType: ("CUgraphDependencyType", "CU_GRAPH_DEPENDENCY_TYPE_"),
+    cuda.PointerAttribute: ("CUpointer_attribute", "CU_POINTER_ATTRIBUTE_"),
     cuda.DeviceAttribute: ("CUdevice_attribute", "CU_DEVICE_ATTRIBUTE_"),
     cuda.EventFlag: ("CUevent_flags", "CU_EVENT_"),
     cuda.FunctionAttribute: ("CUfunction_attribute", "CU_FUNC_ATTRIBUTE_"),
