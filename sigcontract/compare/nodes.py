@@ -17,11 +17,11 @@ from sigcontract.model import (
     BatchMemOpNode,
     DriverProfile,
     FunctionFacts,
+    Identities,
     KernelNodeSignature,
     NodeSignature,
     Renumbering,
     Verdict,
-    identities,
 )
 from sigcontract.update import (
     ABSENT,
@@ -83,6 +83,7 @@ class NodeComparer:
         self._translation = (
             None if correspondence is None else Renumbering(lambda kind: partial(correspondence.translate, kind))
         )
+        self._identities = Identities()
         self._of_equal: dict[Hashable, NodeComparison] = {}
 
     def translated(self, node: NodeSignature) -> NodeSignature:
@@ -180,9 +181,9 @@ class NodeComparer:
         correspondence = self._correspondence
         if correspondence is None:
             return {}
-        numbers = {path: (kind, number) for path, kind, number in identities(old)}
+        numbers = {path: (kind, number) for path, kind, number in self._identities.of(old)}
         contradictions = {}
-        for path, kind, number in identities(new):
+        for path, kind, number in self._identities.of(new):
             known = numbers.get(path)
             if known is None or correspondence.translate(kind, number) == known[1]:
                 continue

@@ -109,7 +109,7 @@ from sigcontract.model.record import (
     UInt32 as UInt32,
 )
 from sigcontract.model.renumbering import (
+    Identities as Identities,
     Renumbering as Renumbering,
-    identities as identities,
     local_fields as local_fields,
 )

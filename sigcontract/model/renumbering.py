@@ -1,6 +1,6 @@
 """Records with their process-local numbers replaced: derived from what each field declares (`ProcessLocal`)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from operator import is_
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from sigcontract.model.graph import graph_fields
 from sigcontract.model.handles import ProcessLocal, field_parts
 from sigcontract.model.record import Record
 
-__all__ = ["LocalFields", "Renumbering", "identities", "local_fields"]
+__all__ = ["Identities", "LocalFields", "Renumbering", "local_fields"]
 
 #: What takes the place of a number that is dropped, where it is not 0.
 _NOTHING = {"conditional": "0x" + "0" * 16}
@@ -158,18 +158,36 @@ def _old_number(record: Any, name: str, fact: ProcessLocal) -> Any:
     return (fact.or_else, other) if other else None
 
 
-def identities(record: Any, path: str = "") -> Iterator[tuple[str, str, int]]:
-    """Yield path, kind and number of all that is renumbered in a record in portable form, graphs inside left out."""
-    cls: type = type(record)
-    handles, holders = local_fields(cls)
-    for name, fact in handles:
-        number = getattr(record, name)
-        if number and fact.renumbered and (fact.only_if is None or getattr(record, fact.only_if[0]) == fact.only_if[1]):
-            yield f"{path}.{name}", fact.kind, number
-    for name in holders:
-        held = getattr(record, name)
-        if isinstance(held, tuple):
-            for index, item in enumerate(held):
-                yield from identities(item, f"{path}.{name}[{index}]")
-        else:
-            yield from identities(held, f"{path}.{name}")
+class Identities:
+    """Finds all that is renumbered in records in portable form, graphs inside left out."""
+
+    def __init__(self) -> None:
+        # What many records hold is searched once; by its id, and kept beside so that the id stays its own.
+        self._held: dict[int, tuple[Any, list[tuple[str, str, int]]]] = {}
+
+    def of(self, record: Any) -> list[tuple[str, str, int]]:
+        """Return path, kind and number of each."""
+        cls: type = type(record)
+        handles, holders = local_fields(cls)
+        found: list[tuple[str, str, int]] = []
+        for name, fact in handles:
+            number = getattr(record, name)
+            local = fact.only_if is None or getattr(record, fact.only_if[0]) == fact.only_if[1]
+            if number and local and fact.renumbered:
+                found.append((f".{name}", fact.kind, number))
+        for name in holders:
+            held = getattr(record, name)
+            known = self._held.get(id(held))
+            if known is None:
+                known = self._held[id(held)] = held, self._held_by(held)
+            found += [(f".{name}{path}", kind, number) for path, kind, number in known[1]]
+        return found
+
+    def _held_by(self, held: Any) -> list[tuple[str, str, int]]:
+        if not isinstance(held, tuple):
+            return self.of(held)
+        return [
+            (f"[{index}]{path}", kind, number)
+            for index, item in enumerate(held)
+            for path, kind, number in self.of(item)
+        ]

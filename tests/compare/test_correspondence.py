@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sigcontract.compare.correspondence import Aligner, Correspondence
 from sigcontract.model.graph import GraphSignature, NodeSignature
-from sigcontract.model.renumbering import Renumbering, identities
+from sigcontract.model.renumbering import Identities, Renumbering
 from sigcontract.update import similarity_key
 from sigcontract.wire.canonical import portable_form
 from tests.compare.dumps import kernel
@@ -36,7 +36,7 @@ def numbers_in(record: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def test_all_that_renumbering_changes_are_the_identities(drawn: GraphSignature) -> None:
     """And a form in which they are all 1 has nothing of its process left."""
     for node in portable_form(drawn).nodes:
-        found = {path: number for path, _, number in identities(node)}
+        found = {path: number for path, _, number in Identities().of(node)}
         moved = Renumbering(lambda _kind: (100).__add__).record(node)
         before, after = dict(numbers_in(node)), dict(numbers_in(moved))
         assert {path for path in before if before[path] != after[path]} == set(found)
@@ -55,7 +55,7 @@ def test_every_number_that_the_portable_form_gives_is_an_identity(drawn: GraphSi
     for a, b in zip(here, there, strict=True):
         before, after = dict(numbers_in(a)), dict(numbers_in(b))
         differing = {path for path in before if before[path] != after[path]}
-        assert differing <= {path for path, _, _ in identities(a)}
+        assert differing <= {path for path, _, _ in Identities().of(a)}
 
 
 def test_equal_nodes_have_one_number_and_their_pairs_are_counted() -> None:

@@ -10,7 +10,7 @@ from sigcontract.model.graph import NODE_RECORDS, GraphSignature, holds_graphs, 
 from sigcontract.model.handles import handle
 from sigcontract.model.nodes import EventRecordNode, MemAccess, MemAllocNode
 from sigcontract.model.record import Handle, Record
-from sigcontract.model.renumbering import Renumbering, identities, local_fields
+from sigcontract.model.renumbering import Identities, Renumbering, local_fields
 from sigcontract.registry.distinct import distinct_nodes
 from sigcontract.wire import portable_form
 from tests.update.build import graph
@@ -98,7 +98,7 @@ def test_a_new_node_type_needs_its_record_and_no_other_module() -> None:
     assert (found.event, found.cookie) == (2, 0)
     assert [access.location_id for access in found.accesses] == [1, 7]
     assert found.cases[0] == found.otherwise == graph(EventRecordNode(event=2))
-    assert list(identities(found)) == [(".event", "event", 2), (".accesses[0].location_id", "device", 1)]
+    assert Identities().of(found) == [(".event", "event", 2), (".accesses[0].location_id", "device", 1)]
     other_process = graph(EventRecordNode(event=0xA1), _switch(event=0xA0, device=0))
     assert portable_form(whole) == portable_form(other_process)
     emptied: Any = with_inner_graphs(node, lambda _: graph())
