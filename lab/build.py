@@ -27,7 +27,7 @@ from lab.specs import (
 )
 from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.cuda.layouts import MemcpyParams, StreamBatchMemOpParams
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from tests.driver.build import Edge as BuilderEdge, GraphBuilder
 
 __all__ = [

@@ -39,7 +39,8 @@ from sigcontract.driver.cuda.api import KernelLaunch
 from sigcontract.driver.cuda.layouts import StreamBatchMemOpParams
 from sigcontract.driver.reading.attribute_values import encode_attribute
 from sigcontract.errors import DriverCallError
-from sigcontract.model.attributes import AttributeId, ClusterDim
+from sigcontract.model.attributes import ClusterDim
+from sigcontract.model.cuda import AttributeId
 from tests.driver.build import GraphBuilder
 
 __all__ = ["as_call_errors", "build", "destroy"]

@@ -14,7 +14,8 @@ from lab.capture import as_call_errors, build, destroy
 from lab.memory import spaces_of
 from lab.rig import Rig
 from lab.specs import EventRecord, GraphSpec
-from sigcontract.model.findings import UpdatePrediction, UpdateResult
+from sigcontract.model.cuda import UpdateResult
+from sigcontract.model.findings import UpdatePrediction
 from sigcontract.model.graph import GraphSignature
 
 __all__ = ["Answer", "Predict", "Step", "Walk", "run_walk", "update"]

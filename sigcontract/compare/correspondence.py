@@ -6,101 +6,24 @@ aligned without them, and only then is it asked which number of one graph is whi
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
-
-from msgspec.structs import replace
 
 from sigcontract.compare.alignment import Alignment, align_by_levels
 from sigcontract.model import (
-    BatchMemOpNode,
-    ChildGraphNode,
-    ConditionalNode,
-    EventRecordNode,
-    EventWaitNode,
     GraphSignature,
-    KernelNodeSignature,
-    LaunchAttribute,
-    LaunchCompletionEvent,
-    MemAccess,
-    MemAllocNode,
-    MemcpyNode,
-    MemcpyOperand,
-    MemFreeNode,
-    MemsetNode,
     NodeSignature,
-    PointerFacts,
-    ProgrammaticEvent,
+    Renumbering,
+    graph_fields,
+    inner_graphs,
+    local_fields,
 )
 from sigcontract.update import similarity_key
 from sigcontract.wire import (
-    DEVICE_LOCATION,
     portable_form,
 )
 
-__all__ = ["AlignedGraphs", "Aligner", "Correspondence", "identities", "renumbered"]
-
-#: Fields whose number says only which others are the same, by record; what kind of thing the number stands for.
-_IDENTITIES: Mapping[type, tuple[tuple[str, str], ...]] = {
-    KernelNodeSignature: (("func", "function"), ("context", "context")),
-    BatchMemOpNode: (("context", "context"),),
-    PointerFacts: (("context", "context"), ("device_ordinal", "device")),
-    EventWaitNode: (("event", "event"),),
-    EventRecordNode: (("event", "event"),),
-    ProgrammaticEvent: (("event", "event"),),
-    LaunchCompletionEvent: (("event", "event"),),
-    MemAllocNode: (("address", "allocation"), ("location_id", "device")),
-    MemAccess: (("location_id", "device"),),
-    MemFreeNode: (("address", "allocation"),),
-}
-#: Fields by which a record holds others that have identities.
-_HOLDERS: Mapping[type, tuple[str, ...]] = {
-    KernelNodeSignature: ("attributes",),
-    LaunchAttribute: ("value",),
-    MemcpyNode: ("source", "destination"),
-    MemcpyOperand: ("pointer",),
-    MemsetNode: ("pointer",),
-    MemAllocNode: ("accesses",),
-}
-
-
-def identities(record: Any, path: str = "") -> Iterator[tuple[str, str, int]]:
-    """Yield path, kind and number of every identity in a node, children's not included."""
-    kind = type(record)
-    for field, what in _IDENTITIES.get(kind, ()):
-        number = getattr(record, field)
-        if number and _is_identity(record, field):
-            yield f"{path}.{field}", what, number
-    for field in _HOLDERS.get(kind, ()):
-        value = getattr(record, field)
-        if isinstance(value, tuple):
-            for index, item in enumerate(value):
-                if type(item) is not LaunchAttribute or type(item.value) in _IDENTITIES:
-                    yield from identities(item, f"{path}.{field}[{index}]")
-        elif value is not None:
-            yield from identities(value, f"{path}.{field}")
-
-
-def renumbered(record: Any, number: Callable[[str, int], int]) -> Any:
-    """Return a record with every identity replaced by what ``number`` gives for its kind and number."""
-    kind = type(record)
-    changed: dict[str, Any] = {}
-    for field, what in _IDENTITIES.get(kind, ()):
-        value = getattr(record, field)
-        if value and _is_identity(record, field):
-            changed[field] = number(what, value)
-    for field in _HOLDERS.get(kind, ()):
-        value = getattr(record, field)
-        if not isinstance(value, tuple):
-            changed[field] = renumbered(value, number)
-        elif any(type(item) is not LaunchAttribute or type(item.value) in _IDENTITIES for item in value):
-            changed[field] = tuple(renumbered(item, number) for item in value)
-    return replace(record, **changed) if changed else record
-
-
-def _is_identity(record: Any, field: str) -> bool:
-    """Say whether a field holds a number of this process: a location's id does where the location is a device."""
-    return field != "location_id" or record.location_type == DEVICE_LOCATION
+__all__ = ["AlignedGraphs", "Aligner", "Correspondence"]
 
 
 class AlignedGraphs(NamedTuple):
@@ -169,6 +92,7 @@ class Aligner:
 
     def __init__(self, *, by_value: bool) -> None:
         self._by_value = by_value
+        self._unnumbered = Renumbering(lambda _kind: lambda _number: 1)
         self._nodes: list[NodeSignature] = []
         self._keys: list[int] = []
         self._similarity_keys: list[int] = []
@@ -244,11 +168,15 @@ class Aligner:
 
     def _key(self, node: NodeSignature) -> Any:
         """Return what is the same for nodes that may correspond: which numbers they have is not part of it."""
-        if isinstance(node, ChildGraphNode):
-            return ChildGraphNode, self._graph_key(node.graph)
-        if isinstance(node, ConditionalNode):
-            return ConditionalNode, node.kind, node.bodies and tuple(b and self._graph_key(b) for b in node.bodies)
-        return renumbered(node, lambda _, number: min(number, 1))
+        kind = type(node)
+        graphs = graph_fields(kind)
+        if not graphs:
+            return self._unnumbered.record(node)
+        local = {name for name, _ in local_fields(kind).handles}
+        own = [getattr(node, name) for name in kind.__struct_fields__ if name not in local and name not in graphs]
+        inner = [graph and self._graph_key(graph) for _, graph in inner_graphs(node)]
+        # None, no graph that can be read, is not the same as none at all.
+        return kind, *own, *(getattr(node, name) is None for name in graphs), *inner
 
     def _graph_key(self, graph: GraphSignature) -> Any:
         return tuple(map(self._keys.__getitem__, self.numbers(graph))), graph.dependencies

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from sigcontract.compare.correspondence import AlignedGraphs, Aligner, Correspondence, identities
+from sigcontract.compare.correspondence import AlignedGraphs, Aligner, Correspondence
 from sigcontract.compare.edges import EdgeChange, edge_changes
 from sigcontract.compare.nodes import NodeComparer, NodeComparison
 from sigcontract.model import (
     DriverProfile,
     Finding,
     GraphSignature,
+    Identities,
     KernelNodeSignature,
     NodeSignature,
     Verdict,
@@ -139,6 +140,7 @@ class _GraphComparison:
         self._aligner.add(old)
         self._aligner.add(new)
         self._evidence_of: dict[tuple[int, int], Counter[tuple[str, int, int]]] = {}
+        self._identities = Identities()
         self._changes_of: dict[tuple[int, int], list[Change]] = {}
         correspondence = None if by_value else Correspondence(self._evidence(old, new))
         self._comparer = NodeComparer(profile, correspondence)
@@ -185,14 +187,14 @@ class _GraphComparison:
         aligned = self._aligner.align(old, new)
         for (old_number, new_number), times in aligned.distinct.items():
             before, after = self._aligner.node(old_number), self._aligner.node(new_number)
-            found = list(identities(before))
+            found = self._identities.of(before)
             if old_number == new_number:
                 for _, kind, number in found:
                     evidence[kind, number, number] += times
             numbers = {path: number for path, _, number in found}
             # Kernels of different names are different functions, whatever their numbers.
             renamed = isinstance(before, KernelNodeSignature) and before.name != getattr(after, "name", None)
-            for path, kind, number in identities(after) if old_number != new_number else ():
+            for path, kind, number in self._identities.of(after) if old_number != new_number else ():
                 if path in numbers and not (renamed and kind == "function"):
                     evidence[kind, numbers[path], number] += times
             for _, old_body, new_body in body_pairs(before, after):

@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 from sigcontract.model import (
-    ChildGraphNode,
-    ConditionalNode,
     GraphSignature,
     NodeSignature,
+    inner_graphs,
 )
 from sigcontract.update import (
     judged_same,
@@ -32,10 +31,7 @@ def distinct_nodes(graph: GraphSignature) -> tuple[NodeSignature, ...]:
             if id(node) in found:
                 continue
             found[id(node)] = node
-            if isinstance(node, ChildGraphNode):
-                graphs.append(node.graph)
-            elif isinstance(node, ConditionalNode):
-                graphs.extend(body for body in node.bodies or () if body is not None)
+            graphs.extend(inner for _, inner in inner_graphs(node) if inner is not None)
     return tuple(found.values())
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sigcontract.errors import RegistryError
 from sigcontract.model import (
+    MAX_HANDLE,
     GraphSignature,
 )
 from sigcontract.registry.reasons import Reason
 from sigcontract.registry.shared import SharedExec
-from sigcontract.registry.sources import MAX_HANDLE, SourceGraph, stream_handle
+from sigcontract.registry.sources import SourceGraph, stream_handle
 
 if TYPE_CHECKING:  # the registry makes the entries, and an entry calls its registry only where it cannot launch
     from collections.abc import Iterator

@@ -23,6 +23,7 @@ from sigcontract.errors import CloseError, RegistryError, UsageError
 from sigcontract.model import (
     DriverProfile,
     Finding,
+    InstantiateFlag,
 )
 from sigcontract.registry.entries import ExecGroup, GraphEntry
 from sigcontract.registry.events import (
@@ -50,7 +51,7 @@ _POLICIES: Final = ("exact", "share", "share-functions")
 
 #: CUgraphInstantiate_flags that change neither how an executable is made nor where it may be launched:
 #: AUTO_FREE_ON_LAUNCH and USE_NODE_PRIORITY. UPLOAD and DEVICE_LAUNCH fix attributes before the first launch.
-_FLAGS: Final = 1 | 8
+_FLAGS: Final = InstantiateFlag.AUTO_FREE_ON_LAUNCH | InstantiateFlag.USE_NODE_PRIORITY
 
 
 def check_options(

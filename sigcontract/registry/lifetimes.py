@@ -3,18 +3,18 @@
 import logging
 import os
 from threading import Lock
-from typing import Final
 
 from sigcontract.driver import (
     DriverApi,
 )
 from sigcontract.errors import DriverCallError, DriverError
+from sigcontract.model import (
+    Result,
+)
 
 __all__ = ["ExecTable"]
 
 logger = logging.getLogger("sigcontract")
-
-_DEINITIALIZED: Final = 4  # CUDA_ERROR_DEINITIALIZED; by then the driver may not even name its errors
 
 
 class ExecTable:
@@ -84,7 +84,8 @@ class ExecTable:
             self._driver.graph_exec_destroy(handle)
         except DriverError as error:
             # A driver that was shut down has freed everything itself.
-            gone = isinstance(error, DriverCallError) and error.value == _DEINITIALIZED
+            # By its number: a driver that shuts down may not even name its errors.
+            gone = isinstance(error, DriverCallError) and error.value == Result.DEINITIALIZED
             return None if gone else error
         return None
 

@@ -9,19 +9,18 @@ from sigcontract.driver import (
 )
 from sigcontract.errors import RegistryError, UsageError
 from sigcontract.model import (
-    ChildGraphNode,
-    ConditionalNode,
+    MAX_HANDLE,
     GraphSignature,
+    holds_graphs,
 )
 from sigcontract.registry.distinct import distinct_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MAX_HANDLE", "SourceGraph", "stream_handle", "was_released"]
+__all__ = ["SourceGraph", "stream_handle", "was_released"]
 
 #: Largest number of 64 bits.
-MAX_HANDLE: Final = 2**64 - 1
 
 _STREAM_CLASSES: Final = frozenset({"CUstream", "cudaStream_t"})
 #: ``__cuda_stream__`` gives its protocol's version and the CUstream.
@@ -51,7 +50,7 @@ class SourceGraph:
         self.signature: Final = signature
         self.handle: Final = handle
         self.nodes: Final = distinct_nodes(signature)
-        nested = any(isinstance(node, ChildGraphNode | ConditionalNode) for node in self.nodes)
+        nested = any(map(holds_graphs, self.nodes))
         self.node_count: Final = sum(1 for _ in signature.walk()) if nested else len(signature.nodes)
         self._raw: Callable[[], int] | None = getattr(owner, "raw_cuda_graph", None)
 

@@ -2,11 +2,12 @@
 # ruff: noqa: SLF001  a group is a view that users read and only the registry looks into
 
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import Meta
 
 from sigcontract.model import (
+    EXEC_BYTES_PER_NODE,
     Record,
     Size,
     Text,
@@ -16,10 +17,7 @@ from sigcontract.registry.entries import ExecGroup
 from sigcontract.registry.lifetimes import ExecTable
 from sigcontract.registry.shared import Counts
 
-__all__ = ["NODE_BYTES_ESTIMATE", "RegistryStats", "summed"]
-
-#: Device memory of an executable per node: CCCL allows for 10,240 bytes; 10.0 to 10.6 KB were reported by servers.
-NODE_BYTES_ESTIMATE: Final = 10_240
+__all__ = ["RegistryStats", "summed"]
 
 
 class RegistryStats(Record, frozen=True, kw_only=True):
@@ -77,7 +75,7 @@ def summed(groups: Iterable[ExecGroup], gone: Counts, table: ExecTable, fallback
         rebuilds=counts.rebuilds,
         launches=counts.launches,
         fallbacks=fallbacks,
-        bytes_saved_estimate=saved * NODE_BYTES_ESTIMATE,
+        bytes_saved_estimate=saved * EXEC_BYTES_PER_NODE,
         device_bytes=table.device_bytes,
         bytes_saved_measured=measured,
     )

@@ -11,6 +11,7 @@ from sigcontract.model import (
     ClusterDim,
     ConditionalNode,
     Dependency,
+    DependencyType,
     Dim3,
     GraphSignature,
     KernelNodeSignature,
@@ -23,6 +24,7 @@ from sigcontract.model import (
     OpaqueNode,
     RawValue,
     Record,
+    inner_graphs,
 )
 
 __all__ = ["FunctionNumbers", "NodeRow", "attribute_text", "is_set", "rows"]
@@ -95,12 +97,9 @@ def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", dept
             attributes=kernel.attributes if kernel else (),
             code=(kernel.function.code_sha256 or "") if kernel and kernel.function else "",
         )
-        if isinstance(node, ChildGraphNode):
-            yield from rows(node.graph, functions, f"{place}.graph.", depth + 1)
-        elif isinstance(node, ConditionalNode):
-            for branch, body in enumerate(node.bodies or ()):
-                if body is not None:
-                    yield from rows(body, functions, f"{place}.bodies[{branch}].", depth + 1)
+        for at, inner in inner_graphs(node):
+            if inner is not None:
+                yield from rows(inner, functions, f"{place}{at}", depth + 1)
 
 
 def attribute_text(attribute: LaunchAttribute) -> str:
@@ -141,7 +140,7 @@ def _after(index: int, dependencies: tuple[Dependency, ...]) -> str:
 
 def _edge(index: int, dependency: Dependency) -> str:
     distance = f"{dependency.node - index:+d}"
-    if dependency.type == 1:
+    if dependency.type == DependencyType.PROGRAMMATIC:
         return f"{distance} programmatic"
     if (dependency.from_port, dependency.to_port, dependency.type) != (0, 0, 0):
         return f"{distance} ports {dependency.from_port}:{dependency.to_port} type {dependency.type}"

@@ -7,6 +7,7 @@ from heapq import nsmallest
 from typing import Final, NamedTuple
 
 from sigcontract.model import (
+    EXEC_BYTES_PER_NODE,
     DriverProfile,
     Finding,
     GraphSignature,
@@ -24,10 +25,8 @@ from sigcontract.wire import (
 __all__ = ["MEMORY_SOURCE", "DumpGap", "GraphName", "NearMiss", "PolicyGroups", "gaps", "group_dumps"]
 
 #: Device memory of an executable, per node: measured on PyTorch transformer graphs of 264 nodes (350 kB an
-#: executable, H200, driver 580.159.04, 2026-12-01), and as CUDA's own libraries reckon with it in the field
-#: (10,240 bytes a node, https://github.com/NVIDIA/cccl).
+#: executable, H200, driver 580.159.04, 2026-12-01). The high estimate is CUDA's own (`EXEC_BYTES_PER_NODE`).
 _BYTES_PER_NODE_MEASURED: Final = 350_000 / 264
-_BYTES_PER_NODE_FIELD: Final = 10_240
 MEMORY_SOURCE: Final = (
     "low: 350 kB per executable of 264 nodes, measured on an H200 under driver 580.159.04; "
     "high: 10,240 bytes a node, as CCCL reckons"
@@ -152,7 +151,7 @@ def _grouped(entries: Sequence[_Entry], policy: str, profile: DriverProfile | No
         executables=len(entries) if across else len(groups),
         executables_saved=0 if across else len(entries) - len(groups),
         memory_saved_bytes_low=round(saved_nodes * _BYTES_PER_NODE_MEASURED),
-        memory_saved_bytes_high=saved_nodes * _BYTES_PER_NODE_FIELD,
+        memory_saved_bytes_high=saved_nodes * EXEC_BYTES_PER_NODE,
     )
 
 

@@ -5,12 +5,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sigcontract.model import (
-    ChildGraphNode,
-    ConditionalNode,
     Finding,
     UpdatePrediction,
     UpdateResult,
     Verdict,
+    holds_graphs,
 )
 from sigcontract.update.attributes import Difference, by_rule, evidence_under
 from sigcontract.update.kernels import NodeJudge
@@ -131,7 +130,7 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
 
 def _add_hidden(origin: dict[str, "NodeSignature"], held: "GraphSignature", findings: "Findings") -> None:
     """Complete the origins where the graph of the first launch does not show a body that the exec's graph shows."""
-    if not any(isinstance(node, ChildGraphNode | ConditionalNode) for node in held.nodes):
+    if not any(map(holds_graphs, held.nodes)):
         return
     followed = frozenset(origin)
     hidden: set[str] = set()

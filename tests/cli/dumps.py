@@ -1,6 +1,7 @@
 """A small dump that has something of everything that the command line shows."""
 
-from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribute
+from sigcontract.model.attributes import ClusterDim, LaunchAttribute
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, MemcpyNode, MemcpyOperand, MemsetNode, OpaqueNode

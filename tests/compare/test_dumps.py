@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sigcontract.compare.dumps import compare_dumps, diff
 from sigcontract.compare.fail_on import gate
 from sigcontract.errors import NotComparableError, UsageError
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import DeviceInfo, LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.model.findings import Verdict

@@ -8,7 +8,7 @@ from cuda.bindings import driver as cuda
 from examples import torch_registry
 from examples.recording.calls import check
 from sigcontract.driver.cuda.driver import default_driver
-from sigcontract.model.findings import UpdateResult
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.registry import GraphExecRegistry
 
 torch = pytest.importorskip("torch")

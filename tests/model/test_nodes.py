@@ -8,12 +8,12 @@ import pytest
 from sigcontract.errors import AttributeUnknownError, InvariantError
 from sigcontract.model.attributes import (
     AccessPolicyWindow,
-    AttributeId,
     ClusterDim,
     LaunchAttribute,
     MemSyncDomainMap,
     RawValue,
 )
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.nodes import KernelNodeSignature
 from tests.update import build

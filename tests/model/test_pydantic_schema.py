@@ -12,8 +12,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from sigcontract.errors import InvariantError
 from sigcontract.model import attributes, dims, dump, findings, function, graph, nodes, profile
 from sigcontract.model.attributes import ClusterDim, LaunchAttribute
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.dims import Dim3
-from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult, Verdict
+from sigcontract.model.findings import Finding, UpdatePrediction, Verdict
 from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.model.profile import DriverProfile
@@ -212,7 +213,7 @@ def test_the_json_schema_of_a_model_holds_each_record_once_with_its_sentences() 
     schema = Downstream.model_json_schema()
     definition = schema["$defs"]["Dependency"]
     assert definition["description"] == Dependency.__doc__
-    assert definition["properties"]["node"]["description"] == "Index in nodes of the node depended on."
+    assert definition["properties"]["node"]["description"] == "Index in nodes of the dependency."
     assert definition["properties"]["node"]["maximum"] == 2**32 - 1
     assert definition["additionalProperties"] is False
     assert schema["$defs"]["ChildGraphNode"]["properties"]["graph"]["$ref"] == "#/$defs/GraphSignature"

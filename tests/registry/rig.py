@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from sigcontract.driver.cuda.layouts import UpdateResultInfo
-from sigcontract.model.attributes import AttributeId, AttributeValue, ClusterDim
+from sigcontract.model.attributes import AttributeValue, ClusterDim
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.profile import DriverProfile
 from sigcontract.profiles import shipped_profile
 from sigcontract.registry import GraphExecRegistry

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sigcontract.errors import DriverCallError, DriverUnavailableError, GraphReadError, RegistryError, UsageError
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.findings import Verdict
 from sigcontract.registry import GraphExecRegistry
 from tests.driver.fake import FakeDriver

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from sigcontract.errors import RecordError, UsageError
-from sigcontract.model.attributes import AttributeId, ClusterDim
+from sigcontract.model.attributes import ClusterDim
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.registry import SignatureRegistry, groups

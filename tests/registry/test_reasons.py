@@ -3,7 +3,8 @@
 import pytest
 
 from sigcontract.driver.cuda.api import UpdateOutcome
-from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
+from sigcontract.model.attributes import DeviceUpdatableNode
+from sigcontract.model.cuda import AttributeId
 from sigcontract.registry import reasons
 from sigcontract.registry.shared import Judgement
 from sigcontract.update.predict import predict_update

@@ -5,7 +5,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from sigcontract.compare.dumps import DumpComparison, compare_dumps
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.report import github, markdown, text
 from tests.compare.dumps import dump, kernel, without_code

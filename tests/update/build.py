@@ -7,7 +7,6 @@ import msgspec
 
 from sigcontract.model.attributes import (
     AccessPolicyWindow,
-    AttributeId,
     AttributeState,
     AttributeValue,
     ClusterDim,
@@ -15,6 +14,7 @@ from sigcontract.model.attributes import (
     LaunchAttribute,
     MemSyncDomainMap,
 )
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import DeviceInfo, Environment
 from sigcontract.model.function import FunctionFacts

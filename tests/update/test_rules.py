@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import SignatureDump
 from sigcontract.update.rules import ATTRIBUTE_RULES, RULE_OF_FIELD, RULES, Rule

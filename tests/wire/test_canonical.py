@@ -27,6 +27,7 @@ from sigcontract.model.nodes import (
     PointerFacts,
 )
 from sigcontract.model.record import Record
+from sigcontract.model.renumbering import local_fields
 from sigcontract.wire import codec
 from sigcontract.wire.canonical import canonical_bytes, digest, portable_digest, portable_form
 from tests.strategies import LAWS, graphs, records
@@ -155,17 +156,17 @@ def test_the_order_of_dependencies_is_part_of_both_digests() -> None:
     assert portable_digest(one) != portable_digest(other)
 
 
-HANDLES = ("func", "kern", "context", "event", "address")
-
-
 def _renamed(value: Any, numbers: dict[tuple[str, int], int]) -> Any:
     """Return a graph of another process: each handle another number, the same wherever it was the same."""
     if isinstance(value, Record):
         fields = {field: _renamed(getattr(value, field), numbers) for field in value.__struct_fields__}
-        for field in HANDLES:
-            if isinstance(fields.get(field), int) and fields[field]:
-                kind = "address" if field == "address" else field
-                fields[field] = numbers.setdefault((kind, fields[field]), 0x10 + 7 * len(numbers))
+        for field, fact in local_fields(type(value)).handles:
+            number = fields[field]
+            applies = fact.only_if is None or fields[fact.only_if[0]] == fact.only_if[1]
+            if isinstance(number, str):
+                fields[field] = f"0x{int(number, 16) ^ 1:016x}"
+            elif number is not None and applies and (number or not fact.zero_is_none):
+                fields[field] = numbers.setdefault((fact.kind, number), 0x10 + 7 * len(numbers))
         return msgspec.structs.replace(value, **fields)
     if isinstance(value, tuple):
         return tuple(_renamed(part, numbers) for part in value)

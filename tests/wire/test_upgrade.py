@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sigcontract.errors import InvariantError
-from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribute
+from sigcontract.model.attributes import ClusterDim, LaunchAttribute
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import Dependency, GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature

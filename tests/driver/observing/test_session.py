@@ -13,7 +13,7 @@ from sigcontract.driver.observing.modules import ModuleLedger
 from sigcontract.driver.observing.observations import Observations
 from sigcontract.driver.observing.session import observable_attributes
 from sigcontract.errors import ObserveError
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.profiles import shipped_profile
 from tests.driver.fake_cupti import FakeCupti, FakeProgram, attribute
 
