@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from sigcontract.wire.schema import schema
     from sigcontract.wire.validation import validate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "AccessPolicyWindow",
