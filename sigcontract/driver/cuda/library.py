@@ -69,7 +69,7 @@ def resolve_with_bindings() -> Resolve:
     except ImportError as error:
         msg = (
             f"cuda-bindings 12.8 or later cannot be imported ({error}); "
-            "run: pip install 'sigcontract[cuda]' (see docs/driver.md for CUDA 12)"
+            "run: pip install 'sigcontract[cuda13]', or 'sigcontract[cuda12]' with a driver of CUDA 12"
         )
         raise DriverUnavailableError(msg, reason="no_bindings") from error
 

@@ -1,10 +1,8 @@
-"""The page docs/rules.md, made from the table: ``python -m tests.update.rules_page`` writes it."""
-
-from pathlib import Path
+"""The page docs/rules.md, made from the table of rules."""
 
 from sigcontract.update.rules import RULES, Rule
 
-PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
+__all__ = ["page"]
 
 _HEAD = """\
 # Rules
@@ -15,7 +13,7 @@ The verdict is the one that holds without a driver profile; *depends* says what 
 `documented` (NVIDIA says so), `measured` (on the machine that the source names, or by the profile of the prediction),
 `reported` (by the third party that the source names) or `assumed` (by us, on the side of caution).
 
-This page is made from `sigcontract/compare/rules.py`; a test compares the two.
+This page is generated from the table of rules in the package: `make generated`.
 """
 
 
@@ -37,7 +35,3 @@ def _section(rule: Rule) -> str:
     if rule.depends is not None:
         lines.append(f"- depends: {rule.depends}")
     return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())
