@@ -67,6 +67,7 @@ def test_only_the_driver_room_imports_cuda(path: Path) -> None:
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    """Not for types alone either: two modules that name each other's types are one module in two files."""
     names = {module_name(path) for path in modules()}
     needs: dict[str, set[str]] = {}
     for path in modules():
@@ -96,6 +97,16 @@ def test_importing_the_package_costs_at_most_two_imports_of_msgspec() -> None:
 
     # Other work on the machine only makes it slower: one quiet try of three shows what it costs.
     assert min(ratio() for _ in range(3)) <= 2
+
+
+def test_grouping_records_loads_no_driver() -> None:
+    code = (
+        "import sys, sigcontract as sc; from sigcontract.registry import SignatureRegistry, GroupReport; "
+        "sc.SignatureRegistry('share').report(); "
+        "print([name for name in sys.modules if name.startswith(('sigcontract.driver', 'cuda'))])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
 
 
 def test_importing_the_driver_room_imports_no_bindings() -> None:

@@ -16,7 +16,7 @@ BOUNDARIES = {
     "sigcontract.driver.record",
     "sigcontract.driver.record_frameworks",
     "sigcontract.driver.record_site.sitecustomize",
-    "sigcontract.registry.user_code",
+    "sigcontract.registry.callbacks",
 }
 MOST_LINES = 500
 #: One table each, which is read by looking up.

@@ -216,6 +216,6 @@ def test_an_executable_that_could_not_be_made_anew_admits_nobody() -> None:
         third = registry.register(rig.graph(3))
         assert (third.reason.code, third.shares_with) == ("update-failed", ())
         assert str(third.reason) == (
-            "the executable of #0 could not be made anew after an error, so no update of it could be tried"
+            "the executable of #0 could not be instantiated again after an error, so no update was tried"
         )
         assert [rig.replayed(entry.replay) for entry in registry.entries] == [{1}, {2}, {3}]

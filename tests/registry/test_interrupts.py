@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sigcontract.registry import entries, placement
-from sigcontract.registry.lifetimes import ExecTable
-from sigcontract.registry.shared import Counts, SharedExec
+from sigcontract.registry.exec_pool import ExecPool
+from sigcontract.registry.shared_exec import Counts, SharedExec
 from tests.registry.rig import Capture, Rig, closed
 
 
@@ -159,7 +159,7 @@ def test_a_release_that_was_interrupted_is_finished_by_the_next(monkeypatch: pyt
             (SharedExec, "forget"),
             (SharedExec, "stop"),
             (Counts, "add"),
-            (ExecTable, "destroy"),
+            (ExecPool, "destroy"),
             (SharedExec, "destroy"),
         ]
         owner, name = steps[after - 1]

@@ -1,40 +1,44 @@
-"""The executables that are alive: each made once, measured where the device can tell, destroyed exactly once."""
+"""The executables that are alive: each instantiated once, measured if the device can tell, destroyed exactly once."""
 
 import logging
-import os
 from threading import Lock
 from typing import Final
 
 from sigcontract.driver.api import DriverApi
 from sigcontract.errors import DriverCallError, DriverError
+from sigcontract.registry.origin import Origin
 
-__all__ = ["ExecTable"]
+__all__ = ["ExecPool"]
 
 logger = logging.getLogger("sigcontract")
 
 _DEINITIALIZED: Final = 4  # CUDA_ERROR_DEINITIALIZED; by then the driver may not even name its errors
 
 
-class ExecTable:
-    """Owner of CUgraphExec handles. Safe from several threads; no call into user code.
+class ExecPool:
+    """Owner of CUgraphExec handles. Safe to use from several threads; calls no code of the user.
 
     Attributes
     ----------
+    driver
+        The driver that they are of.
+    flags
+        CUgraphInstantiate_flags of all.
     instantiations
-        Executables made so far.
+        Executables instantiated so far.
     device_bytes
-        Device memory that their instantiation took, as cuMemGetInfo showed it. Other allocations of the device
-        at the same moment are counted too, and what fits into memory that the driver already held is not.
+        Device memory that instantiation took, as cuMemGetInfo showed it. Other allocations of the device at the same
+        moment are counted too; memory that the driver already held is not.
     nodes
-        Nodes of the graphs that they were made from.
+        Nodes instantiated.
     """
 
-    def __init__(self, driver: DriverApi, flags: int) -> None:
-        self._driver = driver
-        self._flags = flags
+    def __init__(self, driver: DriverApi, origin: Origin, flags: int) -> None:
+        self.driver: Final = driver
+        self._origin = origin
+        self.flags: Final = flags
         self._live: set[int] = set()
         self._lock = Lock()
-        self._process = os.getpid()
         self.instantiations = 0
         self.device_bytes = 0
         self.nodes = 0
@@ -43,14 +47,14 @@ class ExecTable:
         return len(self._live)
 
     def instantiate(self, graph: int, nodes: int) -> tuple[int, int | None]:
-        """Make an executable from a CUgraph of that many nodes.
+        """Instantiate a CUgraph of that many nodes.
 
         Returns
         -------
         int
             The CUgraphExec.
         int or None
-            Bytes of device memory that it took, None where the device did not tell.
+            Bytes of device memory that it took; None if the device did not tell.
 
         Raises
         ------
@@ -58,7 +62,7 @@ class ExecTable:
             cuGraphInstantiate failed (out of memory, a graph that may be instantiated only once).
         """
         before = self._free_bytes()
-        handle = self._driver.graph_instantiate(graph, self._flags)
+        handle = self.driver.graph_instantiate(graph, self.flags)
         self._live.add(handle)  # before anything else: an interrupt must not lose it
         after = self._free_bytes()
         taken = None if before is None or after is None else max(0, before - after)
@@ -69,17 +73,17 @@ class ExecTable:
         return handle, taken
 
     def destroy(self, handle: int) -> DriverError | None:
-        """Destroy an executable, and return what went wrong, if anything did.
+        """Destroy an executable and return the error, if any.
 
-        An executable that is still running is freed by the driver when it ends (cuGraphExecDestroy). A failed
-        call is never repeated: whether the handle is gone cannot be known, and a leak is better than a double free.
-        After a fork the handles are the parent's, and the child leaves them alone.
+        The driver frees a running executable when it has finished (cuGraphExecDestroy). A failed call is never
+        repeated: whether the handle is gone is unknown, and a leak is better than a double free. In a forked child
+        the handles are the parent's and stay untouched.
         """
         self._live.remove(handle)
-        if os.getpid() != self._process:
+        if self._origin.forked:
             return None
         try:
-            self._driver.graph_exec_destroy(handle)
+            self.driver.graph_exec_destroy(handle)
         except DriverError as error:
             # A driver that was shut down has freed everything itself.
             gone = isinstance(error, DriverCallError) and error.value == _DEINITIALIZED
@@ -87,18 +91,18 @@ class ExecTable:
         return None
 
     def destroy_rest(self) -> list[tuple[int, DriverError]]:
-        """Destroy what an interrupted call left without a group, and return what went wrong, by handle."""
+        """Destroy what interrupted calls left without a group, and return the errors by handle."""
         failed = ((handle, self.destroy(handle)) for handle in sorted(self._live))
         return [(handle, error) for handle, error in failed if error is not None]
 
     def destroy_abandoned(self) -> None:
-        """Destroy what a registry left that was garbage-collected without `close`."""
+        """Destroy the executables of a registry that was garbage-collected without `close`."""
         for _, error in self.destroy_rest():
             logger.warning("an executable of a registry that was never closed may leak: %s", error)
 
     def _free_bytes(self) -> int | None:
         try:
-            free, _ = self._driver.mem_get_info()
+            free, _ = self.driver.mem_get_info()
         except DriverError:
-            return None  # Only the measurement is lost; instantiation itself will tell what is wrong.
+            return None  # only the measurement is lost; instantiation itself reports what is wrong
         return free
