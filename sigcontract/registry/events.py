@@ -12,6 +12,7 @@ from sigcontract.registry.callbacks import raised_by
 __all__ = [
     "DestroyFailed",
     "Event",
+    "ExecEvicted",
     "ExecInstantiated",
     "ExecRebuilt",
     "FellBack",
@@ -20,6 +21,7 @@ __all__ = [
     "RegistryClosed",
     "StreamsSerialised",
     "UpdateRefused",
+    "UpdateUnverified",
     "emit",
 ]
 
@@ -56,6 +58,32 @@ class ExecInstantiated(Event, frozen=True, kw_only=True, tag="exec_instantiated"
     def __str__(self) -> str:
         size = "" if self.device_bytes is None else f", {self.device_bytes} bytes of device memory"
         return f"{self.label}: instantiated, {self.nodes} nodes{size}"
+
+
+class ExecEvicted(Event, frozen=True, kw_only=True, tag="exec_evicted"):
+    """The least recently used executable was destroyed to stay within the bounds; its next replay instantiates it."""
+
+    label: Annotated[Text, Meta(description="Label of the graph that it was first instantiated from.")]
+    nodes: Annotated[UInt32, Meta(description="Nodes of that graph, children's included.")]
+
+    def __str__(self) -> str:
+        return f"{self.label}: executable of {self.nodes} nodes evicted, the next replay instantiates it again"
+
+
+class UpdateUnverified(Event, frozen=True, kw_only=True, tag="update_unverified"):
+    """cuGraphExecUpdate succeeded, and stand-in kernels did not confirm it. The graph gets its own executable."""
+
+    level: ClassVar[int] = logging.WARNING
+
+    label: Annotated[Text, Meta(description="Label of the graph that was to be updated to.")]
+    doubt: Annotated[Text, Meta(description="What the stand-in kernels show, or why they could not be launched.")]
+    when: Annotated[Literal["register", "replay"], Meta(description="The call that tried the update.")]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.label}: the driver accepted an update at {self.when} that stand-in kernels do not confirm "
+            f"({self.doubt}); the graph has its own executable"
+        )
 
 
 class UpdateRefused(Event, frozen=True, kw_only=True, tag="update_refused"):

@@ -1,11 +1,14 @@
 """The executables that are alive: each instantiated once, measured if the device can tell, destroyed exactly once."""
 
 import logging
+from collections.abc import Callable
 from threading import Lock
 from typing import Final
 
 from sigcontract.driver.api import DriverApi
 from sigcontract.errors import DriverCallError, DriverError
+from sigcontract.model.graph import GraphSignature
+from sigcontract.registry.exec_bounds import ExecBounds
 from sigcontract.registry.origin import Origin
 
 __all__ = ["ExecPool"]
@@ -24,6 +27,11 @@ class ExecPool:
         The driver that they are of.
     flags
         CUgraphInstantiate_flags of all.
+    bounds
+        How many there may be.
+    verify
+        Returns the doubt whether the driver carries out an update from one graph to another, None if there is none.
+        Itself None if the driver is believed.
     instantiations
         Executables instantiated so far.
     device_bytes
@@ -33,10 +41,19 @@ class ExecPool:
         Nodes instantiated.
     """
 
-    def __init__(self, driver: DriverApi, origin: Origin, flags: int) -> None:
+    def __init__(
+        self,
+        driver: DriverApi,
+        origin: Origin,
+        flags: int,
+        bounds: ExecBounds,
+        verify: Callable[[GraphSignature, GraphSignature], str | None] | None,
+    ) -> None:
         self.driver: Final = driver
         self._origin = origin
         self.flags: Final = flags
+        self.bounds: Final = bounds
+        self.verify: Final = verify
         self._live: set[int] = set()
         self._lock = Lock()
         self.instantiations = 0

@@ -16,7 +16,7 @@ from sigcontract.registry.events import DestroyFailed, Event, FellBack, GraphReg
 from sigcontract.registry.exec_pool import ExecPool
 from sigcontract.registry.handle_epochs import HandleEpochs
 from sigcontract.registry.reasons import FIRST, Reason
-from sigcontract.registry.shared_exec import Counts, SharedExec
+from sigcontract.registry.shared_exec import UNVERIFIED, Counts, SharedExec
 from sigcontract.registry.stats import NODE_BYTES_ESTIMATE, RegistryStats
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class Placement:
         else:
             shared, reason = self._join(group, graph, judge, events)
         if shared is None:
-            shared = SharedExec(self.pool, graph, events)
+            is_pinned = reason.code == "single-exec"
+            shared = SharedExec(self.pool, graph, events, is_pinned=is_pinned)
         member = Member(graph, group, shared, reason)
         entry = GraphEntry(owner, member)
         # From here to the end of the block CPython looks for no signal: an interrupt leaves all or nothing.
@@ -116,6 +117,8 @@ class Placement:
         member.reason = reason
         member.shared = own
         self._leave_exec(member, shared, events)
+        if refusal is UNVERIFIED:  # an event has said so
+            return
         self._fallbacks += 1
         events.append(FellBack(label=member.graph.label, result=UpdateResult.name_of(refusal.result)))
 
@@ -171,7 +174,7 @@ class Placement:
             graphs += len(group.members)
             for shared in tuple(group.execs.copy()):
                 counts.add(shared.counts)
-                saved += max(0, len(shared.members) - 1) * shared.first.node_count
+                saved += max(0, len(shared.members) - bool(shared.handle)) * shared.first.node_count
         pool = self.pool
         return RegistryStats(
             graphs=graphs,
@@ -184,6 +187,8 @@ class Placement:
             rebuilds=counts.rebuilds,
             launches=counts.launches,
             fallbacks=self._fallbacks,
+            evictions=counts.evictions,
+            unverified=counts.unverified,
             bytes_saved_estimate=saved * NODE_BYTES_ESTIMATE,
             device_bytes=pool.device_bytes,
             bytes_saved_measured=pool.device_bytes * saved // pool.nodes if pool.device_bytes and pool.nodes else None,
@@ -207,7 +212,7 @@ class Placement:
         for shared in tuple(islice(reversed(group.execs), _TRIED)):
             judgement = shared.admit(graph, judge, events)
             if judgement.joined:
-                return shared, reasons.shares(judgement.prediction, shared.first.label)
+                return shared, reasons.shares(judgement, shared.first.label)
             reason = reasons.not_joined(judgement, shared.first.label)
         self._refuse_undetermined(graph, reason)
         return None, reason

@@ -10,11 +10,11 @@ from sigcontract.compare.pairing import is_device_updatable, subject_of
 from sigcontract.compare.predict import finding_of
 from sigcontract.driver.api import UpdateOutcome
 from sigcontract.model.attributes import AttributeId
-from sigcontract.model.findings import Finding, UpdatePrediction, UpdateResult, Verdict
+from sigcontract.model.findings import Finding, UpdateResult, Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, MemAllocNode, MemFreeNode
 from sigcontract.model.record import Record, Text
-from sigcontract.registry.shared_exec import Judgement
+from sigcontract.registry.shared_exec import UNVERIFIED, Judgement
 
 __all__ = ["FIRST", "Reason", "fallback", "not_joined", "shares", "single_exec", "unproved"]
 
@@ -31,13 +31,15 @@ class Reason(Record, frozen=True, kw_only=True):
             "predicted",
             "refused",
             "update-failed",
+            "unverified",
             "fallback",
         ],
         Meta(
             description="first: first of its group; shares: predicted safe and accepted by the driver; single-exec: "
             "CUDA allows one executable; undetermined: cannot be proved safe; predicted: the update would be refused "
             "or leave something stale; refused: by the driver at register; update-failed: the driver failed at "
-            "register, or there was no executable to try; fallback: refused at replay."
+            "register, or there was no executable to try; unverified: stand-in kernels do not confirm an update "
+            "that the driver accepted; fallback: refused at replay."
         ),
     ]
     message: Annotated[Text, Meta(description="One sentence.")]
@@ -77,10 +79,11 @@ def single_exec(signature: GraphSignature, nodes: Iterable[NodeSignature]) -> Re
     return None
 
 
-def shares(prediction: UpdatePrediction, first: str) -> Reason:
+def shares(judgement: Judgement, first: str) -> Reason:
     """Return the reason of a graph that joined the executable of another graph."""
-    message = f"shares the executable of {first}: predicted {prediction.verdict}, accepted by the driver"
-    return Reason(code="shares", message=message, findings=prediction.findings)
+    driver = "to be tried at replay, since it is evicted" if judgement.untried else "accepted by the driver"
+    message = f"shares the executable of {first}: predicted {judgement.prediction.verdict}, {driver}"
+    return Reason(code="shares", message=message, findings=judgement.prediction.findings)
 
 
 def unproved(findings: tuple[Finding, ...]) -> Reason:
@@ -98,6 +101,9 @@ def not_joined(judgement: Judgement, first: str) -> Reason:
     if judgement.unbuilt:
         message = f"the executable of {first} could not be instantiated again after an error, so no update was tried"
         return Reason(code="update-failed", message=message, findings=prediction.findings)
+    if judgement.outcome is UNVERIFIED:
+        message = f"the driver accepted an update of the executable of {first} that stand-in kernels do not confirm"
+        return Reason(code="unverified", message=message, findings=prediction.findings)
     if judgement.outcome is not None:
         message = f"the driver refused an update of the executable of {first}: {_refusal(judgement.outcome)}"
         return Reason(code="refused", message=message, findings=prediction.findings)
@@ -110,6 +116,9 @@ def not_joined(judgement: Judgement, first: str) -> Reason:
 
 def fallback(outcome: UpdateOutcome, first: str) -> Reason:
     """Return the reason of a graph whose update the driver refused at replay."""
+    if outcome is UNVERIFIED:
+        message = f"the driver accepted at replay an update of the executable of {first} that is not confirmed"
+        return Reason(code="unverified", message=message, findings=())
     message = f"the driver refused at replay an update of the executable of {first}: {_refusal(outcome)}"
     return Reason(code="fallback", message=message, findings=())
 

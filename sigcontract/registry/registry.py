@@ -1,6 +1,7 @@
 """Executables shared by graphs if that is safe: predicted, tried on the driver, tracked, and explained."""
 
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
@@ -15,6 +16,7 @@ from sigcontract.model.findings import Finding
 from sigcontract.model.profile import DriverProfile
 from sigcontract.registry.entries import ExecGroup, GraphEntry
 from sigcontract.registry.events import Event
+from sigcontract.registry.exec_bounds import ExecBounds
 from sigcontract.registry.exec_pool import ExecPool
 from sigcontract.registry.lifecycle import Lifecycle
 from sigcontract.registry.origin import Origin
@@ -22,6 +24,7 @@ from sigcontract.registry.placement import Placement
 from sigcontract.registry.registered_graph import RegisteredGraph
 from sigcontract.registry.signature_registry import GroupReport, SignatureRegistry
 from sigcontract.registry.stats import RegistryStats
+from sigcontract.registry.verification import doubt_of_update
 from sigcontract.wire.validation import wrong_type
 
 __all__ = ["GraphExecRegistry", "check_options"]
@@ -34,13 +37,16 @@ _POLICIES: Final = ("exact", "share", "share-functions")
 _FLAGS: Final = 1 | 8
 
 
-def check_options(
+def check_options(  # noqa: PLR0913  the options of the registry
     driver: DriverApi | None = None,
     policy: str = "share",
     profile: DriverProfile | None = None,
     *,
     on_undetermined: str = "own-exec",
     flags: int = 0,
+    max_execs: int | None = None,
+    max_bytes: int | None = None,
+    verify: str = "never",
 ) -> None:
     """Raise UsageError if `GraphExecRegistry` does not accept these options. Needs no driver."""
     if policy not in _POLICIES:
@@ -53,6 +59,13 @@ def check_options(
         raise wrong_type("profile", "DriverProfile", profile)
     if flags & ~_FLAGS:
         raise UsageError(f"instantiation flags {flags:#x} cannot be used here; 1 and 8 can")
+    for name, bound in (("max_execs", max_execs), ("max_bytes", max_bytes)):
+        if bound is not None and (type(bound) is not int or bound < 1):
+            raise UsageError(f"{name} is a positive int or None, not {bound!r}; to launch at all takes one executable")
+    if verify not in ("never", "first-use"):
+        raise UsageError(f"verify is 'never' or 'first-use', not {verify!r}")
+    if verify == "first-use" and driver is not None and not hasattr(driver, "module_load"):
+        raise UsageError(f"a {type(driver).__name__} cannot load stand-in kernels; leave verify='first-use' out")
 
 
 class GraphExecRegistry:
@@ -83,6 +96,17 @@ class GraphExecRegistry:
     observations
         The launches that created the graphs (`sigcontract.driver.observe`), read at `register`. They show what no node
         shows: on devices with preferred clusters nothing is shared without.
+    max_execs
+        The most executables at any time, at least 1. The least recently used one is destroyed to make room, and
+        instantiated again by the next replay that needs it. Graphs that CUDA allows one executable (reason
+        ``single-exec``) keep theirs and are not counted.
+    max_bytes
+        The same for device memory, by an estimate of 10,240 bytes per node; one executable is always kept.
+    verify
+        ``first-use``: after the first update of an executable to a graph, let the driver update stand-in kernels in
+        the same way (`sigcontract.driver.verify.verify_update`), and give the graph its own executable unless they
+        confirm the update. Takes some milliseconds and launches kernels. ``never``: the driver's answer
+        and the prediction decide.
 
     Raises
     ------
@@ -102,8 +126,20 @@ class GraphExecRegistry:
         *,
         flags: int = 0,
         observations: LaunchObservations | None = None,
+        max_execs: int | None = None,
+        max_bytes: int | None = None,
+        verify: Literal["never", "first-use"] = "never",
     ) -> None:
-        check_options(driver, policy, profile, on_undetermined=on_undetermined, flags=flags)
+        check_options(
+            driver,
+            policy,
+            profile,
+            on_undetermined=on_undetermined,
+            flags=flags,
+            max_execs=max_execs,
+            max_bytes=max_bytes,
+            verify=verify,
+        )
         self.policy: Final = policy
         self._driver: Final[DriverApi] = default_driver() if driver is None else driver
         self.profile: Final = read_profile(driver=self._driver) if profile is None else profile
@@ -111,7 +147,13 @@ class GraphExecRegistry:
         self._observations = observations
         origin = Origin()
         self._placement: Final = Placement(
-            ExecPool(self._driver, origin, flags),
+            ExecPool(
+                self._driver,
+                origin,
+                flags,
+                ExecBounds(max_execs, max_bytes),
+                partial(doubt_of_update, self._driver) if verify == "first-use" else None,
+            ),
             policy,
             self.profile,
             raise_undetermined=on_undetermined == "raise",

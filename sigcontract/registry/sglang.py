@@ -9,7 +9,7 @@ import inspect
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sigcontract.driver.api import DriverApi, LaunchObservations
 from sigcontract.errors import UsageError
@@ -30,7 +30,7 @@ class DedupedCudaGraphRegistry:
 
     Parameters
     ----------
-    driver, policy, profile, on_event, observations
+    driver, policy, profile, on_event, observations, max_execs, max_bytes, verify
         As of `GraphExecRegistry`; SGLang passes none.
 
     Attributes
@@ -39,7 +39,7 @@ class DedupedCudaGraphRegistry:
         The underlying registry, with `report`, `why_not` and all counters.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  the options of the registry
         self,
         driver: DriverApi | None = None,
         policy: str = "share",
@@ -47,8 +47,20 @@ class DedupedCudaGraphRegistry:
         on_event: Callable[[Event], None] | None = None,
         *,
         observations: LaunchObservations | None = None,
+        max_execs: int | None = None,
+        max_bytes: int | None = None,
+        verify: Literal["never", "first-use"] = "never",
     ) -> None:
-        self.registry: Final = GraphExecRegistry(driver, policy, profile, on_event=on_event, observations=observations)
+        self.registry: Final = GraphExecRegistry(
+            driver,
+            policy,
+            profile,
+            on_event=on_event,
+            observations=observations,
+            max_execs=max_execs,
+            max_bytes=max_bytes,
+            verify=verify,
+        )
 
     @property
     def sealed(self) -> bool:
@@ -107,7 +119,8 @@ def install(**options: Any) -> None:
         inspect.signature(DedupedCudaGraphRegistry).bind(**options)
     except TypeError as error:
         raise UsageError(f"DedupedCudaGraphRegistry cannot be made with these options: {error}") from error
-    check_options(**{name: options[name] for name in ("driver", "policy", "profile") if name in options})
+    checked = ("driver", "policy", "profile", "max_execs", "max_bytes", "verify")
+    check_options(**{name: options[name] for name in checked if name in options})
     try:
         mixin = importlib.import_module(_MIXIN)
     except ImportError as error:

@@ -25,6 +25,10 @@ class RegistryStats(Record, frozen=True, kw_only=True):
     rebuilds: Annotated[Size, Meta(description="Executables instantiated again after a failed update.")]
     launches: Annotated[Size, Meta(description="Launches.")]
     fallbacks: Annotated[Size, Meta(description="Graphs refused at replay, which have their own executable now.")]
+    evictions: Annotated[Size, Meta(description="Executables destroyed to stay within the registry's bounds.")]
+    unverified: Annotated[
+        Size, Meta(description="Updates that the driver accepted and stand-in kernels did not confirm.")
+    ]
     bytes_saved_estimate: Annotated[
         Size, Meta(description="Bytes: 10,240 for each node of each graph without its own executable.")
     ]
