@@ -88,13 +88,15 @@ def test_an_executable_of_an_interrupted_registration_is_destroyed_with_its_regi
     assert rig.execs() == 0
 
 
+@pytest.mark.parametrize("max_execs", [None, 1])
 @pytest.mark.parametrize("call", ["replay", "register"])
-def test_wherever_a_call_is_interrupted_the_thread_can_call_again(call: str) -> None:
+def test_wherever_a_call_is_interrupted_the_thread_can_call_again(call: str, max_execs: int | None) -> None:
     """Wherever Python code of the registry is entered, which is where CPython looks for signals."""
     rig = Rig()
     done = place = 0
-    with closed(rig.registry(), rig) as registry:
-        first, second = registry.register(rig.graph(1)), registry.register(rig.graph(2))
+    with closed(rig.registry(max_execs=max_execs), rig) as registry:
+        first = registry.register(rig.graph(1))
+        second = registry.register(rig.graph(2, cluster=0 if max_execs is None else 2))  # another one, to be evicted
         while not done:
             place += 1
             left = place
