@@ -1,5 +1,6 @@
 from sigcontract.driver.cuda import (
     GRAPH_CLASSES as GRAPH_CLASSES,
+    BuildApi as BuildApi,
     DriverApi as DriverApi,
     LaunchObservations as LaunchObservations,
     UpdateOutcome as UpdateOutcome,

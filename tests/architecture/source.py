@@ -76,9 +76,9 @@ def module_name(path: Path) -> str:
 def imports(tree: ast.AST, *, lazy: bool = True) -> Iterator[tuple[str, int]]:
     """Yield every module that is imported, with the line.
 
-    Without ``lazy`` only what importing the module imports: nothing inside of functions, nothing for types alone.
+    Without ``lazy`` nothing that is imported inside of functions. What is imported for types alone counts as well.
     """
-    if not lazy and (isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef) or _for_types(tree)):
+    if not lazy and isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
         return
     if isinstance(tree, ast.Import):
         for alias in tree.names:
@@ -90,7 +90,3 @@ def imports(tree: ast.AST, *, lazy: bool = True) -> Iterator[tuple[str, int]]:
             yield f"{tree.module}.{alias.name}", tree.lineno
     for child in ast.iter_child_nodes(tree):
         yield from imports(child, lazy=lazy)
-
-
-def _for_types(statement: ast.AST) -> bool:
-    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"

@@ -148,6 +148,7 @@ def test_only_the_driver_room_imports_cuda() -> None:
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    """Not for types alone either: two modules that name each other's types are one module in two files."""
     names = {module_name(path) for path in modules()}
     needs: dict[str, set[str]] = {}
     for path in modules():
@@ -171,6 +172,16 @@ def test_importing_the_package_loads_nothing_but_itself() -> None:
     code += "print(sorted(name for name in set(sys.modules) - before if name.partition('.')[0] not in library))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "['sigcontract', 'sigcontract.doors']\n"
+
+
+def test_grouping_records_loads_no_driver() -> None:
+    code = (
+        "import sys, sigcontract as sc; from sigcontract.registry import SignatureRegistry, GroupReport; "
+        "sc.SignatureRegistry('share').report(); "
+        "print([name for name in sys.modules if name.startswith(('sigcontract.driver', 'cuda'))])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
 
 
 def test_importing_the_driver_room_imports_no_bindings() -> None:

@@ -13,7 +13,7 @@ KNOWS_A_TYPE = {
     "update/share_key.py",  # what of it an update keeps
     "report/node_rows.py",  # its drawing
     "registry/reasons.py",  # whether its graph may have one executable only
-    "registry/groups.py",  # a node without fields, to check edges alone
+    "registry/signature_registry.py",  # a node without fields, to check edges alone
     "compare/nodes.py",  # operations of a batch that have no counterpart
 }
 PLAIN = [record for record in NODE_RECORDS.values() if record is not KernelNodeSignature and not graph_fields(record)]

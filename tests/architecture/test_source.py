@@ -12,10 +12,10 @@ NAMES_THAT_SAY_NOTHING = {"util", "utils", "helper", "helpers", "manager", "comm
 #: Others' code calls these, C or a recorded program, and nothing of ours may reach it.
 BOUNDARIES = {
     "sigcontract.driver.observing.observations",
-    "sigcontract.driver.recording.recorder",
     "sigcontract.driver.recording.frameworks",
+    "sigcontract.driver.recording.recorder",
     "sigcontract.driver.recording.site.sitecustomize",
-    "sigcontract.registry.user_code",
+    "sigcontract.registry.callbacks",
 }
 MOST_LINES = 500
 #: One table each, which is read by looking up.

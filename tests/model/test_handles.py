@@ -11,7 +11,7 @@ from sigcontract.model.handles import handle
 from sigcontract.model.nodes import EventRecordNode, MemAccess, MemAllocNode
 from sigcontract.model.record import Handle, Record
 from sigcontract.model.renumbering import Identities, Renumbering, local_fields
-from sigcontract.registry.distinct import distinct_nodes
+from sigcontract.update.groups import distinct_nodes
 from sigcontract.wire import portable_form
 from tests.update.build import graph
 

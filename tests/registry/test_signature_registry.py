@@ -10,8 +10,9 @@ from sigcontract.model.attributes import ClusterDim
 from sigcontract.model.cuda import AttributeId
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
-from sigcontract.registry import SignatureRegistry, groups
-from sigcontract.update import policies
+from sigcontract.registry import GroupStats, SignatureRegistry
+from sigcontract.update import groups
+from sigcontract.update.policies import PolicyAnswer, judged_same
 from tests.update.build import BLACKWELL, H200, edge, graph, kernel, value
 
 #: What the measured driver gives for a plain launch, and the rest known too: no profile is needed to compare these.
@@ -51,7 +52,8 @@ def test_groups_keep_the_order_of_first_arrival() -> None:
     registry = SignatureRegistry()
     for width in (3, 1, 2, 1, 3):
         registry.register(graph(known(grid=width)))
-    assert [group.representative.graph.nodes[0].grid_dim.x for group in registry.groups] == [3, 1, 2]  # type: ignore[union-attr]  # kernels only
+    nodes = [group.representative.graph.nodes[0] for group in registry.groups]
+    assert [node.grid_dim.x for node in nodes if isinstance(node, KernelNodeSignature)] == [3, 1, 2]
     assert [group.index for group in registry.groups] == [0, 1, 2]
     assert [len(group) for group in registry.groups] == [2, 2, 1]
     assert len(registry) == 3
@@ -84,10 +86,10 @@ def test_an_attribute_that_nobody_can_read_keeps_a_graph_alone_under_share() -> 
 
 def test_counts_are_of_graphs_groups_singletons_and_the_largest_group() -> None:
     registry = SignatureRegistry()
-    assert registry.stats() == groups.GroupStats(graphs=0, groups=0, singletons=0, largest=0)
+    assert registry.stats() == GroupStats(graphs=0, groups=0, singletons=0, largest=0)
     for width in (1, 1, 1, 2):
         registry.register(graph(known(grid=width)))
-    assert registry.stats() == groups.GroupStats(graphs=4, groups=2, singletons=1, largest=3)
+    assert registry.stats() == GroupStats(graphs=4, groups=2, singletons=1, largest=3)
 
 
 def test_the_report_names_singletons_and_what_they_missed_by() -> None:
@@ -111,7 +113,7 @@ def test_the_nearest_miss_is_the_group_with_the_fewest_differences() -> None:
     assert registry.report().nearest[-1].other == 1
 
 
-def test_a_graph_like_no_other_is_compared_with_the_next_in_length() -> None:
+def test_the_graph_with_the_most_nodes_in_common_is_the_closest_match() -> None:
     registry = SignatureRegistry()
     for length in (1, 4, 5):
         registry.register(graph(*(known() for _ in range(length))))
@@ -123,11 +125,11 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that grows with every comparison that a registry asks the policy for."""
     asked: list[str] = []
 
-    def same(policy: str, *arguments: Any, flags: int) -> policies.PolicyAnswer:
+    def counted(policy: str, *arguments: Any) -> PolicyAnswer:
         asked.append(policy)
-        return policies.same(policy, *arguments, flags=flags)
+        return judged_same(policy, *arguments)
 
-    monkeypatch.setattr(groups, "same", same)
+    monkeypatch.setattr(groups, "judged_same", counted)
     return asked
 
 
@@ -138,7 +140,7 @@ def test_the_search_for_misses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     asked = _counted(monkeypatch)
     report = registry.report(nearest=5)
     assert len(report.nearest) == 5
-    assert len(asked) <= 5 * (groups.MISS_CANDIDATES + 1)
+    assert len(asked) <= 5 * groups.NEAREST_CANDIDATES
 
 
 def test_a_registration_asks_for_as_many_comparisons_with_many_groups_as_with_few(

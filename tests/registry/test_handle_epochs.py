@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from sigcontract.model.graph import GraphSignature
-from sigcontract.registry.epochs import HandleEpochs, Reuse
 from sigcontract.registry.events import Event, HandleReused
+from sigcontract.registry.handle_epochs import HandleEpochs, Reuse
 from tests.registry.rig import Rig, closed
 from tests.update.build import FACTS, graph, kernel
 
@@ -93,7 +93,7 @@ def test_a_graph_of_a_handle_that_came_back_never_joins_the_graphs_of_the_old_fu
         assert rig.execs() == 3
     warnings = [str(event) for event in events if isinstance(event, HandleReused)]
     assert warnings[0] == (
-        f"#1: handle {rig.step:#x} was step and is another now, so a module was unloaded; "
-        "graphs that were registered with the old function must not be replayed"
+        f"#1: handle {rig.step:#x} was step and is now another, so a module was unloaded; "
+        "graphs registered with the old function must not be replayed"
     )
     assert len(warnings) == 2

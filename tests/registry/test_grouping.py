@@ -10,7 +10,7 @@ from sigcontract.model.findings import Finding
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, OpaqueNode
 from sigcontract.model.profile import DriverProfile
-from sigcontract.registry.distinct import distinct_nodes, unknowns
+from sigcontract.update.groups import distinct_nodes, unprovable
 from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.policies import POLICIES, key, same
 from tests.strategies import LAWS, graphs
@@ -31,7 +31,7 @@ from tests.update.build import (
 
 
 def _unknowns(policy: str, graph: GraphSignature, profile: DriverProfile | None) -> tuple[Finding, ...]:
-    return unknowns(policy, graph, distinct_nodes(graph), NodeJudge(profile, 0))
+    return unprovable(policy, graph, distinct_nodes(graph), NodeJudge(profile, 0))
 
 
 def test_each_object_is_given_once_however_often_it_occurs_also_inside() -> None:

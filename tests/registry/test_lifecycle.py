@@ -164,7 +164,7 @@ def test_a_forgotten_registry_of_another_process_leaves_the_handles_alone(monkey
     rig = Rig()
     registry = rig.registry()
     registry.register(rig.graph(1))
-    monkeypatch.setattr("sigcontract.registry.lifetimes.os.getpid", lambda: -1)
+    monkeypatch.setattr(registry._lifecycle.origin, "forked", True)
     del registry
     gc.collect()
     assert rig.fake.calls["cuGraphExecDestroy"] == 0
@@ -266,11 +266,11 @@ def test_a_release_by_another_thread_is_seen_before_the_graph_is_used() -> None:
     rig = Rig()
     with closed(rig.registry(), rig) as registry:
         first, second = (registry.register(rig.graph(value)) for value in (1, 2))
-        shared, source = first._shared, first._source
+        shared, graph = first._member.shared, first._member.graph
         first.release()
         assert shared is not None
         with pytest.raises(RegistryError, match="the entry was released") as caught:
-            shared.run(source, 0, [])
+            shared.run(graph, 0, [])
         assert caught.value.code == "released"
         assert rig.replayed(second.replay) == {2}
 

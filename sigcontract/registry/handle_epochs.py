@@ -1,4 +1,4 @@
-"""Function handles are numbers that come back: which load of a function a handle stood for, and when."""
+"""Function handles are reused after an unload: which load of a function each handle stands for."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -16,12 +16,12 @@ from sigcontract.update import (
 
 __all__ = ["HandleEpochs", "Reuse"]
 
-#: What a loaded function cannot change: all its facts but the settings of one and the same function.
-_LASTING: Final = tuple(name for name in FunctionFacts.__struct_fields__ if name not in SETTINGS)
+#: Facts that are fixed once a function is loaded: all but those that cuFuncSetAttribute changes.
+_FIXED_FACTS: Final = tuple(name for name in FunctionFacts.__struct_fields__ if name not in SETTINGS)
 
 
 class Reuse(NamedTuple):
-    """A handle that is another function now."""
+    """A handle that now stands for another function."""
 
     handle: int
     before: str
@@ -29,11 +29,11 @@ class Reuse(NamedTuple):
 
 
 class HandleEpochs:
-    """The functions that handles stood for, and how often each handle became another one.
+    """The function that each handle stands for, and how often it became another one.
 
-    A CUkernel number came back in 20 of 20 reloads (measured, H200, driver 580.159.04). Equal numbers therefore
-    mean one function only while name and lasting facts agree; the epochs keep graphs of two loads apart where
-    the policy's key, made of numbers, would not. A reload of the same code cannot be told, and needs not be.
+    A CUkernel handle was reused in 20 of 20 reloads (measured, H200, driver 580.159.04). Equal handles therefore mean
+    one function only while name and fixed facts agree. The epochs separate graphs of two loads, which the policy's
+    key, made of handles, would not. A reload of the same code cannot be detected, and does not need to be.
     """
 
     def __init__(self) -> None:
@@ -42,12 +42,12 @@ class HandleEpochs:
         self._epochs: dict[int, int] = {}
 
     def observe(self, nodes: Iterable[NodeSignature]) -> tuple[tuple[tuple[int, int], ...], list[Reuse]]:
-        """Take in the functions of a graph's nodes.
+        """Record the functions of a graph's nodes.
 
         Returns
         -------
         tuple of (handle, epoch)
-            For the graph's handles that were another function before; part of what groups are found by.
+            Of the graph's handles that were another function before; groups are found by key and epochs.
         list of Reuse
             The handles that became another function with this graph.
         """
@@ -72,7 +72,7 @@ class HandleEpochs:
 
 
 def _functions(nodes: Iterable[NodeSignature]) -> Iterator[tuple[int, int, str, FunctionFacts | None]]:
-    """Yield handle, context, name and facts: a CUkernel has facts for each context, a CUfunction is of one."""
+    """Yield handle, context, name and facts. A CUkernel has facts per context; a CUfunction belongs to one context."""
     for node in nodes:
         if isinstance(node, KernelNodeSignature):
             if node.kern:
@@ -82,7 +82,7 @@ def _functions(nodes: Iterable[NodeSignature]) -> Iterator[tuple[int, int, str, 
 
 
 def _contradict(known: FunctionFacts | None, facts: FunctionFacts | None) -> bool:
-    for name in _LASTING:
+    for name in _FIXED_FACTS:
         before, now = getattr(known, name, None), getattr(facts, name, None)
         if before is not None and now is not None and before != now:
             return True
@@ -90,8 +90,8 @@ def _contradict(known: FunctionFacts | None, facts: FunctionFacts | None) -> boo
 
 
 def _merged(known: FunctionFacts | None, facts: FunctionFacts | None) -> FunctionFacts | None:
-    """Return the newer facts, and the older ones where those do not say."""
+    """Return the newer facts, completed by the older ones."""
     if known is None or facts is None:
         return known if facts is None else facts
-    unsaid = {name: getattr(known, name) for name in _LASTING if getattr(facts, name) is None}
-    return replace(facts, **unsaid) if unsaid else facts
+    missing = {name: getattr(known, name) for name in _FIXED_FACTS if getattr(facts, name) is None}
+    return replace(facts, **missing) if missing else facts

@@ -126,7 +126,7 @@ def test_a_refusal_at_register_gives_an_executable_of_its_own_and_the_reason() -
         second = registry.register(rig.graph(2), "two")
         rig.fake.refusing = False  # type: ignore[attr-defined]  # of this fake
         assert second.reason.code == "refused"
-        node = rig.fake.graphs[second._source.handle].nodes[-1].handle
+        node = rig.fake.graphs[second._member.graph.handle].nodes[-1].handle
         assert str(second.reason) == (
             f"the driver refused an update of the executable of one: ERROR_TOPOLOGY_CHANGED at node {node:#x}"
         )
@@ -235,7 +235,7 @@ def test_graphs_with_an_allocation_are_neither_shared_nor_probed() -> None:
             builder.alloc(4096)
             entries.append(registry.register(builder.graph))
         assert [str(entry.reason) for entry in entries] == [
-            "nodes[2] is an allocation node: CUDA allows such a graph one executable, so it is not shared or probed"
+            "nodes[2] is an allocation node: CUDA allows such a graph one executable, so it is not shared"
         ] * 2
         assert (rig.execs(), rig.fake.calls["cuGraphExecUpdate"]) == (2, 0)
         assert [rig.replayed(entry.replay) for entry in entries] == [{1}, {1}]
