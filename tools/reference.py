@@ -5,9 +5,11 @@ no pages lead to a copy of the file, and a public name that no page documents fa
 """
 
 import importlib
+import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
@@ -15,7 +17,7 @@ from sphinx.addnodes import download_reference, pending_xref
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.rst import escape
-from sphinx.util.typing import stringify_annotation
+from sphinx.util.typing import restify, stringify_annotation
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -31,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Connect the extension."""
-    app.connect("autodoc-process-docstring", _describe_fields)
+    app.connect("autodoc-process-docstring", _describe)
     app.connect("autodoc-process-signature", _shorten_signature)
     app.connect("env-check-consistency", _refuse_undocumented)
     app.add_transform(_CopyLinkedFiles)
@@ -95,9 +97,12 @@ def _shorten_signature(
     return f"({', '.join(['*', *documented.__struct_fields__])})" if documented.__struct_fields__ else "()", None
 
 
-def _describe_fields(_app: "Sphinx", what: str, _name: str, documented: Any, _options: Any, lines: list[str]) -> None:
+def _describe(_app: "Sphinx", what: str, _name: str, documented: Any, _options: Any, lines: list[str]) -> None:
     if what == "class" and _is_record(documented):
         lines += ["", *_field_lines(documented), ""]
+    elif what == "data" and lines and lines[0] == (inspect.getdoc(type(documented)) or "").partition("\n")[0]:
+        # What a value's type says of itself says nothing of the value; an alias says what it stands for.
+        lines[:] = [f"alias of {restify(documented, 'smart')}", ""] if isinstance(documented, UnionType) else []
 
 
 def _field_lines(record: type[msgspec.Struct]) -> Iterator[str]:
