@@ -2,6 +2,12 @@ from sigcontract.compare.alignment import (
     Block as Block,
     fold as fold,
 )
+from sigcontract.compare.causes import (
+    Cause as Cause,
+    CauseChange as CauseChange,
+    causes as causes,
+    causes_of_diff as causes_of_diff,
+)
 from sigcontract.compare.dumps import (
     DumpComparison as DumpComparison,
     compare_dumps as compare_dumps,
