@@ -7,6 +7,8 @@ values; a report draws them.
 from collections.abc import Hashable, Iterator
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 from sigcontract.compare.graphs import Change, GraphChanges
 from sigcontract.model import Finding, GraphDiff, Verdict
 from sigcontract.update import is_difference
@@ -43,7 +45,7 @@ class CauseChange(NamedTuple):
     verdict: Verdict
 
 
-class Cause(NamedTuple):
+class Cause(Struct, frozen=True):
     """One distinct change of one or more nodes.
 
     Attributes
@@ -94,30 +96,31 @@ class _Part(NamedTuple):
     subject: str | None
     change: CauseChange
     paths: tuple[str, ...]
-    count: int
+    times: int
 
 
 def _collected(parts: Iterator[_Part]) -> tuple[Cause, ...]:
     """Join the changes that the same nodes have in common, then the nodes that have the same changes."""
     joined: dict[Hashable, Cause] = {}
-    for kind, subject, change, paths, count in parts:
-        key = kind, subject, paths, count
+    for kind, subject, change, paths, times in parts:
+        key = kind, subject, paths, times
         known = joined.get(key)
         changes = (change,) if known is None else (*known.changes, change)
-        joined[key] = Cause(kind, subject, changes, count, paths)
+        joined[key] = Cause(kind, subject, changes, times, paths)
     return tuple(sorted(joined.values(), key=lambda cause: cause.kind == "unknown"))
 
 
 def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
     """Yield each change for the sets of nodes that have all of their changes in common."""
     # A change may be at nodes of which some have another one besides: those are another cause.
-    at: dict[tuple[str | None, str], list[int]] = {}
+    at: dict[tuple[str | None, str], tuple[int, ...]] = {}
     for number, change in enumerate(changes):
         for path in _nodes_of(change):
-            at.setdefault((change.subject, path), []).append(number)
+            key = change.subject, path
+            at[key] = (*at.get(key, ()), number)
     sets: dict[tuple[str | None, tuple[int, ...]], list[str]] = {}
     for (subject, path), numbers in at.items():
-        sets.setdefault((subject, tuple(numbers)), []).append(path)
+        sets.setdefault((subject, numbers), []).append(path)
     for (subject, numbers), paths in sets.items():
         for number in numbers:
             change = changes[number]

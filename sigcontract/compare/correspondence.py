@@ -5,13 +5,17 @@ allocations and devices are numbered by their first appearance. One inserted nod
 aligned without them, and only then is it asked which number of one graph is which of the other.
 """
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from sigcontract.compare.alignment import Alignment, align_by_levels
+from sigcontract.compare.alignment import Alignment, Match, align_by_levels, joined
+from sigcontract.compare.kernel_names import unnumbered
+from sigcontract.compare.structure import is_chain, node_order
 from sigcontract.model import (
     BatchMemOpNode,
     ChildGraphNode,
@@ -38,7 +42,7 @@ from sigcontract.wire import (
     portable_form,
 )
 
-__all__ = ["AlignedGraphs", "Aligner", "Correspondence", "identities", "renumbered"]
+__all__ = ["AlignedGraphs", "Aligner", "Correspondence", "identities", "renumbered", "unwrapped"]
 
 #: Fields whose number says only which others are the same, by record; what kind of thing the number stands for.
 _IDENTITIES: Mapping[type, tuple[tuple[str, str], ...]] = {
@@ -108,6 +112,9 @@ class AlignedGraphs(NamedTuple):
 
     ``distinct`` counts pairs of node numbers (`Aligner.node`): 24 equal layers that changed alike are the few pairs
     of one layer, 24 times each.
+
+    ``order`` is None where the old graph is as it was recorded. Else its nodes stand as their counterparts in the new
+    graph do, and ``order`` has the recorded index of each: `recorded` translates.
     """
 
     old: GraphSignature
@@ -116,6 +123,19 @@ class AlignedGraphs(NamedTuple):
     new_numbers: list[int]
     alignment: Alignment
     distinct: Counter[tuple[int, int]]
+    order: list[int] | None = None
+
+    def recorded(self, old_index: int) -> int:
+        """Return the index that an old node was recorded at."""
+        return old_index if self.order is None else self.order[old_index]
+
+    def partner(self, old_index: int) -> int:
+        """Return the new index of an old node, -1 where it has no counterpart."""
+        position = bisect_right(self.alignment.matches, old_index, key=itemgetter(0)) - 1
+        if position < 0:
+            return -1
+        start, new_start, length = self.alignment.matches[position]
+        return new_start + old_index - start if old_index < start + length else -1
 
     def places(self, wanted: frozenset[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """Yield old index, new index and node numbers of every pair that is among the wanted ones."""
@@ -134,6 +154,75 @@ class AlignedGraphs(NamedTuple):
             backwards = range(start + length - 1, start - 1, -1), range(new_start + length - 1, new_start - 1, -1)
             first.update(zip(pairs, zip(*backwards, strict=True), strict=True))
         return first
+
+
+def unwrapped(node: NodeSignature) -> tuple[int, NodeSignature]:
+    """Return the one node inside of child graphs that hold nothing else, and how many such graphs are around it."""
+    depth = 0
+    while isinstance(node, ChildGraphNode) and len(node.graph.nodes) == 1:
+        (node,) = node.graph.nodes
+        depth += 1
+    return depth, node
+
+
+def _distinct(old_numbers: list[int], new_numbers: list[int], alignment: Alignment) -> Counter[tuple[int, int]]:
+    """Count each pair of node numbers among the nodes that correspond."""
+    distinct: Counter[tuple[int, int]] = Counter()
+    for start, new_start, length in alignment.matches:
+        pairs = zip(old_numbers[start : start + length], new_numbers[new_start : new_start + length], strict=True)
+        distinct.update(pairs)
+    return distinct
+
+
+def _is_one_structure(aligned: AlignedGraphs) -> bool:
+    """Say whether every node goes with the one at its index, edges included: then no other order says more."""
+    same_edges = aligned.old.dependencies == aligned.new.dependencies
+    return same_edges and aligned.alignment.matches[:1] == (Match(0, 0, len(aligned.new_numbers)),)
+
+
+def _pairs(alignment: Alignment) -> Iterator[tuple[int, int]]:
+    """Yield old and new index of the nodes that correspond."""
+    for start, new_start, length in alignment.matches:
+        yield from zip(range(start, start + length), range(new_start, new_start + length), strict=True)
+
+
+def _order_of(pairs: Sequence[tuple[int, int]], length: int) -> list[int]:
+    """Return all old nodes in the order of the pairs; one without counterpart stays behind the node before it."""
+    paired = {old for old, _ in pairs}
+    lone: dict[int, list[int]] = {}
+    before = -1
+    for index in range(length):
+        if index in paired:
+            before = index
+        else:
+            lone.setdefault(before, []).append(index)
+    order = lone.get(-1, [])
+    for old, _ in pairs:
+        order += [old, *lone.get(old, ())]
+    return order
+
+
+def _reordered(graph: GraphSignature, order: Sequence[int], at: Mapping[int, int]) -> GraphSignature:
+    """Return the graph with its nodes in another order, ``at`` the new index of each."""
+    return GraphSignature(
+        nodes=tuple(graph.nodes[index] for index in order),
+        dependencies=tuple(
+            tuple(replace(edge, node=at[edge.node]) for edge in graph.dependencies[index]) for index in order
+        ),
+    )
+
+
+def _edges_in_common(aligned: AlignedGraphs) -> int:
+    """Count the edges that lead to corresponding nodes, whatever their order and kind."""
+    partner = [-1] * len(aligned.old_numbers)
+    for start, new_start, length in aligned.alignment.matches:
+        partner[start : start + length] = range(new_start, new_start + length)
+    common = 0
+    for index, at in enumerate(partner):
+        if at >= 0:
+            news = {edge.node for edge in aligned.new.dependencies[at]}
+            common += sum(partner[edge.node] in news for edge in aligned.old.dependencies[index])
+    return common
 
 
 class _View:
@@ -172,6 +261,9 @@ class Aligner:
         self._nodes: list[NodeSignature] = []
         self._keys: list[int] = []
         self._similarity_keys: list[int] = []
+        #: As the similarity keys, kernels without the number that ends their name.
+        self._kinship_keys: list[int] = []
+        self._cut_short = False
         self._number_of: dict[NodeSignature, int] = {}
         self._key_of: dict[Any, int] = {}
         self._number_of_key: dict[Any, int] = {}
@@ -185,7 +277,7 @@ class Aligner:
     @property
     def exact(self) -> bool:
         """Whether no search among the graphs aligned so far was cut short."""
-        return all(aligned.alignment.exact for aligned in self._aligned.values())
+        return not self._cut_short and all(aligned.alignment.exact for aligned in self._aligned.values())
 
     def node(self, number: int) -> NodeSignature:
         """Return the node of that number, in the form that is compared."""
@@ -196,18 +288,67 @@ class Aligner:
         known = self._aligned.get((id(old), id(new)))
         if known is not None:
             return known
-        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
-        levels = [
-            (_View(old_numbers, table), _View(new_numbers, table)) for table in (self._keys, self._similarity_keys)
-        ]
-        alignment = align_by_levels(levels)
-        distinct: Counter[tuple[int, int]] = Counter()
-        for start, new_start, length in alignment.matches:
-            pairs = zip(old_numbers[start : start + length], new_numbers[new_start : new_start + length], strict=True)
-            distinct.update(pairs)
-        aligned = AlignedGraphs(old, new, old_numbers, new_numbers, alignment, distinct)
+        aligned = self._in_order(old, new)
+        if not (is_chain(old.dependencies) and is_chain(new.dependencies)) and not _is_one_structure(aligned):
+            aligned = self._by_structure(aligned)
         self._aligned[id(old), id(new)] = aligned
         return aligned
+
+    def _in_order(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
+        """Align two graphs by the order of their nodes."""
+        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
+        alignment = align_by_levels(self._levels(old_numbers, new_numbers))
+        return AlignedGraphs(
+            old, new, old_numbers, new_numbers, alignment, _distinct(old_numbers, new_numbers, alignment)
+        )
+
+    def _by_structure(self, aligned: AlignedGraphs) -> AlignedGraphs:
+        """Align two graphs by what their edges say, if more goes together so than in the order of their nodes.
+
+        Where they are not one structure, either graph may lead the other: the answer is the same both ways round.
+        """
+        old, new = aligned.old.dependencies, aligned.new.dependencies
+        old_numbers, new_numbers = aligned.old_numbers, aligned.new_numbers
+        keys = [(before[:], after[:]) for before, after in self._levels(old_numbers, new_numbers)]
+        found = node_order(keys, old, new)
+        self._cut_short = self._cut_short or not found.exact
+        if found.total:
+            return max(
+                aligned,
+                self._in_other_order(aligned, [(index, at) for at, index in enumerate(found.order)]),
+                key=self._agreement,
+            )
+        forward = self._levels([old_numbers[index] for index in found.order], new_numbers)
+        led = _pairs(align_by_levels(forward))
+        candidates = [aligned, self._in_other_order(aligned, [(found.order[a], b) for a, b in led])]
+        back = node_order([(after, before) for before, after in keys], new, old).order
+        backward = self._levels(old_numbers, [new_numbers[index] for index in back])
+        led = _pairs(align_by_levels(backward))
+        candidates.append(self._in_other_order(aligned, [(a, back[b]) for a, b in led]))
+        return max(candidates, key=self._agreement)
+
+    def _in_other_order(self, aligned: AlignedGraphs, pairs: Iterable[tuple[int, int]]) -> AlignedGraphs:
+        """Return the same graphs with other pairs of nodes, the old nodes in the order of their counterparts."""
+        pairs = sorted(pairs, key=itemgetter(1))
+        order = _order_of(pairs, len(aligned.old_numbers))
+        moved = any(index != position for position, index in enumerate(order))
+        at = {index: position for position, index in enumerate(order)}
+        alignment = Alignment(tuple(joined([Match(at[a], b, 1) for a, b in pairs])), exact=True)
+        graph = _reordered(aligned.old, order, at)
+        numbers = [aligned.old_numbers[index] for index in order]
+        distinct = _distinct(numbers, aligned.new_numbers, alignment)
+        return AlignedGraphs(
+            graph, aligned.new, numbers, aligned.new_numbers, alignment, distinct, order if moved else None
+        )
+
+    def _agreement(self, aligned: AlignedGraphs) -> tuple[int, int, int]:
+        """Return how much of two graphs goes together: equal nodes with edges, equal nodes, all pairs."""
+        nodes = sum(times for (a, b), times in aligned.distinct.items() if self._keys[a] == self._keys[b])
+        return nodes + _edges_in_common(aligned), nodes, aligned.distinct.total()
+
+    def _levels(self, old_numbers: list[int], new_numbers: list[int]) -> list[tuple["_View", "_View"]]:
+        tables = self._keys, self._similarity_keys, self._kinship_keys
+        return [(_View(old_numbers, table), _View(new_numbers, table)) for table in tables]
 
     def numbers(self, graph: GraphSignature) -> list[int]:
         """Return the number of each node of a graph, of an outermost one or of one inside a node."""
@@ -239,7 +380,10 @@ class Aligner:
         number = self._number_of[node] = len(self._nodes)
         self._nodes.append(node)
         self._keys.append(number if self._by_value else self._key_of.setdefault(key, len(self._key_of)))
-        self._similarity_keys.append(self._number_of_key.setdefault(similarity_key(node), len(self._number_of_key)))
+        kind, name = similarity_key(unwrapped(node)[1])
+        self._similarity_keys.append(self._number_of_key.setdefault((kind, name), len(self._number_of_key)))
+        kin = kind, unnumbered(name), ""
+        self._kinship_keys.append(self._number_of_key.setdefault(kin, len(self._number_of_key)))
         return number
 
     def _key(self, node: NodeSignature) -> Any:
@@ -248,6 +392,13 @@ class Aligner:
             return ChildGraphNode, self._graph_key(node.graph)
         if isinstance(node, ConditionalNode):
             return ConditionalNode, node.kind, node.bodies and tuple(b and self._graph_key(b) for b in node.bodies)
+        if (
+            isinstance(node, KernelNodeSignature)
+            and node.function is not None
+            and node.function.code_sha256 is not None
+        ):
+            # Of known code, a kernel is the same whichever number its compiler gave it.
+            node = replace(node, name=unnumbered(node.name))
         return renumbered(node, lambda _, number: min(number, 1))
 
     def _graph_key(self, graph: GraphSignature) -> Any:
