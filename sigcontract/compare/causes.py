@@ -13,7 +13,7 @@ from sigcontract.compare.graphs import Change, GraphChanges
 from sigcontract.model import Finding, GraphDiff, Verdict
 from sigcontract.update import is_difference
 
-__all__ = ["Cause", "CauseChange", "CauseKind", "causes", "causes_of_diff"]
+__all__ = ["Cause", "CauseChange", "CauseKind", "causes_of", "causes_of_diff"]
 
 #: changed: nodes that both graphs have. added, removed: nodes of one side. graph: of the graph as a whole.
 #: unknown: what could not be told, whatever it is of.
@@ -76,7 +76,7 @@ class Cause(Struct, frozen=True):
         return Verdict.worst(change.verdict for change in self.changes)
 
 
-def causes(found: GraphChanges) -> tuple[Cause, ...]:
+def causes_of(found: GraphChanges) -> tuple[Cause, ...]:
     """Return the distinct changes of two graphs, in the order of their first nodes, what is not known last."""
     return _collected(_parts_of_changes(found.changes))
 

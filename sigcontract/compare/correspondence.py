@@ -129,13 +129,13 @@ class AlignedGraphs(NamedTuple):
         """Return the index that an old node was recorded at."""
         return old_index if self.order is None else self.order[old_index]
 
-    def partner(self, old_index: int) -> int:
-        """Return the new index of an old node, -1 where it has no counterpart."""
-        position = bisect_right(self.alignment.matches, old_index, key=itemgetter(0)) - 1
-        if position < 0:
-            return -1
-        start, new_start, length = self.alignment.matches[position]
-        return new_start + old_index - start if old_index < start + length else -1
+    def partner(self, old_index: int) -> int | None:
+        """Return the new index of an old node, None where it has no counterpart."""
+        return _across(self.alignment.matches, old_index, 0)
+
+    def counterpart(self, new_index: int) -> int | None:
+        """Return the old index of a new node, None where it has no counterpart."""
+        return _across(self.alignment.matches, new_index, 1)
 
     def places(self, wanted: frozenset[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """Yield old index, new index and node numbers of every pair that is among the wanted ones."""
@@ -223,6 +223,14 @@ def _edges_in_common(aligned: AlignedGraphs) -> int:
             news = {edge.node for edge in aligned.new.dependencies[at]}
             common += sum(partner[edge.node] in news for edge in aligned.old.dependencies[index])
     return common
+
+
+def _across(matches: Sequence[Match], index: int, side: int) -> int | None:
+    """Return the index on the other side of the match that covers an index on one side."""
+    position = bisect_right(matches, index, key=itemgetter(side)) - 1
+    if position < 0 or index >= matches[position][side] + matches[position].length:
+        return None
+    return matches[position][1 - side] + index - matches[position][side]
 
 
 class _View:

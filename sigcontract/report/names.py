@@ -76,7 +76,12 @@ def _text_bound(name: str) -> int:
     """
     expansions = len((_EXPANSION_IN_EXPRESSION if "X" in name else _EXPANSION_IN_TYPE).findall(name))
     elements = len(name) - name.find("J") if expansions and "J" in name else 1
-    return _references_bound(name) * elements ** min(expansions, _BOUND_LIMIT.bit_length())
+    bound = _references_bound(name)
+    for _ in range(expansions):
+        bound *= elements
+        if bound > _BOUND_LIMIT:
+            break
+    return bound
 
 
 def _references_bound(name: str) -> int:

@@ -7,10 +7,21 @@ from sigcontract.model import (
     DumpDiff,
     Finding,
     GraphDiff,
+    GraphSignature,
 )
 from sigcontract.report.names import differing, safe, shortened
 
-__all__ = ["NO_DIFFERENCES", "change_of", "counted", "label_of", "like_graphs", "place_of", "profile_of", "summary"]
+__all__ = [
+    "NO_DIFFERENCES",
+    "change_of",
+    "counted",
+    "label_of",
+    "like_graphs",
+    "place_of",
+    "profile_of",
+    "programmatic_edges",
+    "summary",
+]
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 NO_DIFFERENCES = "no differences"
@@ -76,3 +87,8 @@ def profile_of(diff: DumpDiff) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, singular or plural."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def programmatic_edges(graph: GraphSignature) -> int:
+    """Count the edges of a graph that are programmatic (PDL), those of graphs inside not included."""
+    return sum(edge.type == 1 for edges in graph.dependencies for edge in edges)
