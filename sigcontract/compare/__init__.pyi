@@ -1,6 +1,7 @@
 from sigcontract.compare.alignment import (
     Block as Block,
     fold as fold,
+    tail_of as tail_of,
 )
 from sigcontract.compare.causes import (
     Cause as Cause,

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-__all__ = ["Alignment", "Block", "Match", "align", "align_by_levels", "fold", "joined"]
+__all__ = ["Alignment", "Block", "Match", "align", "align_by_levels", "fold", "joined", "tail_of"]
 
 #: Edits that one search may spend before it commits to the best path so far. Its cost is the square of this.
 _EDITS_EXACT = 1000
@@ -310,6 +310,20 @@ def fold(keys: Sequence[Hashable]) -> list[Block]:
                 heappush(heap, (_saving(lower, upper, period), period, lower, upper))
     blocks += (Block(lower, upper - lower, 1) for lower, upper in taken.free(0, len(keys)))
     return sorted(blocks)
+
+
+def tail_of(block: Block, keys: Sequence[Hashable]) -> int:
+    """Return how many elements after a repeated block go on with it, where they are at least half of it.
+
+    The last of many alike layers is often followed by something else before its own end.
+    """
+    end = block.start + block.length * block.count
+    if block.count == 1:
+        return 0
+    tail = 0
+    while end + tail < len(keys) and keys[end + tail] == keys[end + tail - block.length]:
+        tail += 1
+    return tail if 2 * tail >= block.length else 0
 
 
 def _saving(start: int, end: int, period: int) -> int:

@@ -303,12 +303,45 @@ class Aligner:
         return aligned
 
     def _in_order(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
-        """Align two graphs by the order of their nodes."""
+        """Align two graphs by the order of their nodes.
+
+        Equal nodes first; where that leaves nodes over on both sides, also by their kernels' names first, of which most
+        programs have few that come everywhere: what leaves fewer over is taken.
+        """
         old_numbers, new_numbers = self.numbers(old), self.numbers(new)
-        alignment = align_by_levels(self._levels(old_numbers, new_numbers))
+        levels = self._levels(old_numbers, new_numbers)
+        alignment = align_by_levels(levels)
+        paired = sum(match.length for match in alignment.matches)
+        if not self._by_value and paired < min(len(old_numbers), len(new_numbers)):
+            by_name = align_by_levels(levels[::-1])
+            if sum(match.length for match in by_name.matches) > paired:
+                alignment = self._equal_ones_first(by_name, old_numbers, new_numbers)
         return AlignedGraphs(
             old, new, old_numbers, new_numbers, alignment, _distinct(old_numbers, new_numbers, alignment)
         )
+
+    def _equal_ones_first(self, alignment: Alignment, old: list[int], new: list[int]) -> Alignment:
+        """Give a node its equal where that is left over beside its counterpart, and the counterpart has no equal."""
+        partner = dict(_pairs(alignment))
+        for index in range(len(old)):
+            if index in partner:
+                continue
+            for beside in (index - 1, index + 1):
+                at = partner.get(beside)
+                if at is not None and self._keys[old[index]] == self._keys[new[at]] != self._keys[old[beside]]:
+                    partner[index] = partner.pop(beside)
+                    break
+        taken = {at: index for index, at in partner.items()}
+        for at in range(len(new)):
+            if at in taken:
+                continue
+            for beside in (at - 1, at + 1):
+                index = taken.get(beside, -1)
+                if index >= 0 and self._keys[old[index]] == self._keys[new[at]] != self._keys[new[beside]]:
+                    taken[at] = taken.pop(beside)
+                    break
+        pairs = sorted((index, at) for at, index in taken.items())
+        return Alignment(tuple(joined([Match(index, at, 1) for index, at in pairs])), alignment.exact)
 
     def _by_structure(self, aligned: AlignedGraphs) -> AlignedGraphs:
         """Align two graphs by what their edges say, if more goes together so than in the order of their nodes.

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from sigcontract.compare import CauseChange
+from sigcontract.compare import CauseChange, unnumbered
 from sigcontract.report.cuda_words import value_word
-from sigcontract.report.names import safe
+from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_of
 
 __all__ = ["change_words", "index_words", "node_index"]
@@ -36,12 +36,21 @@ def change_words(change: CauseChange, width: int) -> str:
     """Return a change as a reader would say it, each of its values at most ``width`` characters."""
     if change.rule in _OF_FUNCTION:
         return _function_words(change, width)
+    if change.field == "name":
+        return f"{_SAID.get(change.rule, 'another kernel')}: {_name_words(str(change.old), str(change.new), width)}"
     field = safe(_ATTRIBUTE.sub(r"\1", change.field))
     values = change_of(value_word(field, change.old), value_word(field, change.new), width=width)
     if change.rule == "topology.dependency" and field.endswith(".node"):
         return f"dependency moved: from node {change.old} → from node {change.new}"
     said = _SAID.get(change.rule)
     return f"{said}: {values}" if said else f"{_SHORT.get(field, field)} {values}".lstrip()
+
+
+def _name_words(old: str, new: str, width: int) -> str:
+    """Return both names; of one that changed in nothing but its number, that."""
+    if unnumbered(old) != unnumbered(new) or len(unnumbered(new)) == len(new):
+        return change_of(old, new, width=width)
+    return f"{shortened(new, width)} (was {safe(old[len(unnumbered(old)) :])})"
 
 
 def _function_words(change: CauseChange, width: int) -> str:

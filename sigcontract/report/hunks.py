@@ -4,9 +4,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from sigcontract.compare import (
+    Block,
     Change,
     GraphChanges,
     fold,
+    tail_of,
 )
 from sigcontract.model import (
     KernelNodeSignature,
@@ -39,6 +41,8 @@ class Row(NamedTuple):
         What differs at the node.
     left_out
         How many nodes are left out.
+    again
+        How many of those changed as a node that was shown before.
     pair
         Indices of the node in the two aligned graphs, where both have it.
     name
@@ -50,6 +54,7 @@ class Row(NamedTuple):
     node: NodeSignature | None
     changes: tuple[Change, ...] = ()
     left_out: int = 0
+    again: int = 0
     pair: tuple[int, int] | None = None
     name: str | None = None
 
@@ -57,7 +62,8 @@ class Row(NamedTuple):
 class Stretch(NamedTuple):
     """Rows to draw, how often the nodes that they stand for repeat, and how many nodes one repetition has.
 
-    ``first`` and ``last`` are the indices of the first node, and of the last one of the last repetition.
+    ``first`` and ``last`` are the indices of the first node, and of the last one of the last repetition, which has only
+    ``tail`` nodes where that is not 0.
     """
 
     rows: list[Row]
@@ -65,6 +71,7 @@ class Stretch(NamedTuple):
     length: int
     first: int
     last: int
+    tail: int = 0
 
 
 def is_note(change: Change) -> bool:
@@ -72,7 +79,7 @@ def is_note(change: Change) -> bool:
     return not change.places or not change.known
 
 
-def stretches_of(found: GraphChanges, context: int = CONTEXT) -> Iterator[Stretch]:
+def stretches_of(found: GraphChanges, context: int = CONTEXT, *, once: bool = False) -> Iterator[Stretch]:
     """Yield what to draw of two graphs, in order; nothing where all that is to be said are notes.
 
     Parameters
@@ -81,6 +88,8 @@ def stretches_of(found: GraphChanges, context: int = CONTEXT) -> Iterator[Stretc
         How the graphs differ.
     context
         Unchanged rows shown above and below a change.
+    once
+        Whether a node that changed as one before it is left out as if it had not changed.
     """
     changes_at: dict[tuple[int, bool, int], list[Change]] = {}
     for change in found.changes:
@@ -90,17 +99,24 @@ def stretches_of(found: GraphChanges, context: int = CONTEXT) -> Iterator[Stretc
                 changes_at.setdefault((at, new is not None, (old if new is None else new) or 0), []).append(change)
     if changes_at:
         changed = {spot: tuple(changes_at[spot]) for spot in sorted(changes_at)}
-        yield from _Drawing(found, changed, context).stretches()
+        yield from _Drawing(found, changed, context, once=once).stretches()
 
 
 class _Drawing:
     """The nodes of both graphs in one order: those of the new one, and removed ones where they were."""
 
     def __init__(
-        self, found: GraphChanges, changes_at: dict[tuple[int, bool, int], tuple[Change, ...]], context: int
+        self,
+        found: GraphChanges,
+        changes_at: dict[tuple[int, bool, int], tuple[Change, ...]],
+        context: int,
+        *,
+        once: bool,
     ) -> None:
         self._found = found
         self._context = context
+        #: What was shown: None where it is shown each time.
+        self._shown: set[Hashable] | None = set() if once else None
         aligned = found.aligned
         #: Index in the new graph; of a removed node the complement of its index in the old one.
         self._indices: list[int] = []
@@ -135,19 +151,41 @@ class _Drawing:
         changed = sorted(self._changed)
         start = 0
         for block in fold(self._keys) if len(changed) > 1 else ():
-            if block.count > 1:
-                within = [at for at in changed if block.start <= at < block.start + block.length]
-                rows = list(self._rows(block.start, block.start + block.length, within)) if within else []
-                if (block.count - 1) * len(rows) >= _ROWS_SPARED:
-                    yield from self._plain(start, block.start, changed)
-                    start = block.start + block.length * block.count
-                    rows = list(self._rows(block.start, block.start + block.length, within, block.count))
-                    first, last = self._index(block.start), self._index(start - 1)
-                    yield Stretch(rows, block.count, block.length, first, last)
+            within = [at for at in changed if block.start <= at < block.start + block.length]
+            if block.count == 1 or not within or (block.count - 1) * self._height(block, within) < _ROWS_SPARED:
+                continue
+            yield from self._plain(start, block.start, changed)
+            tail = tail_of(block, self._keys)
+            start = block.start + block.length * block.count + tail
+            fresh = self._fresh(within)
+            if fresh:
+                rows = list(self._rows(block.start, block.start + block.length, fresh, block.count))
+                first, last = self._index(block.start), self._index(start - 1)
+                yield Stretch(rows, block.count + (tail > 0), block.length, first, last, tail)
+            else:
+                left_out = start - block.start
+                row = Row("…", self._index(block.start), None, left_out=left_out, again=len(within) * block.count)
+                yield Stretch([row], 1, left_out, self._index(block.start), self._index(start - 1))
         yield from self._plain(start, len(self._keys), changed)
 
+    def _height(self, block: Block, changed: Sequence[int]) -> int:
+        """Return how many rows one repetition takes."""
+        near = {at + off for at in changed for off in range(-self._context, self._context + 1)}
+        return sum(block.start <= at < block.start + block.length for at in near)
+
+    def _fresh(self, changed: Sequence[int]) -> list[int]:
+        """Return the nodes that changed as none before, and remember them."""
+        if self._shown is None:
+            return list(changed)
+        fresh: list[int] = []
+        for at in changed:
+            if not self._shown.issuperset(map(id, self._changed[at])):
+                fresh.append(at)
+                self._shown.update(map(id, self._changed[at]))
+        return fresh
+
     def _plain(self, start: int, end: int, changed: Sequence[int]) -> Iterator[Stretch]:
-        within = [at for at in changed if start <= at < end]
+        within = self._fresh([at for at in changed if start <= at < end])
         if end > start:
             rows = list(self._rows(start, end, within))
             yield Stretch(rows, 1, end - start, self._index(start), self._index(end - 1))
@@ -171,7 +209,8 @@ class _Drawing:
             first = last = end  # the row itself is no longer than the one that would stand for it
         yield from (self._row(at, length, times) for at in range(start, first))
         if last > first:
-            yield Row("…", self._index(first), None, left_out=last - first)
+            again = sum(at in self._changed for at in range(first, last))
+            yield Row("…", self._index(first), None, left_out=last - first, again=again)
         yield from (self._row(at, length, times) for at in range(last, end))
 
     def _row(self, at: int, length: int, times: int) -> Row:

@@ -23,6 +23,9 @@ _EXPANSION_IN_TYPE, _EXPANSION_IN_EXPRESSION = re.compile(r"Dp"), re.compile(r"D
 _ANONYMOUS = re.compile(r"\b_GLOBAL__N_\w*")
 
 _ELLIPSIS = "…"
+#: Characters at the end of a plain name that stay when it is cut.
+_END = 10
+_PLAIN = re.compile(r"[\w*]+")
 #: Where a word of a C++ name begins.
 _WORD_ENDS = "<:, _"
 
@@ -120,8 +123,14 @@ def _demangler() -> ModuleType | None:
 
 
 def shortened(name: str, width: int) -> str:
-    """Return the demangled name without return type and parameters, at most ``width`` characters long."""
-    return elided(safe(_bare(demangle(name))), width)
+    """Return the demangled name without return type and parameters, at most ``width`` characters long.
+
+    A plain name keeps its end, where compilers number their kernels.
+    """
+    bare = safe(_bare(demangle(name)))
+    if len(bare) > width > 3 * _END and _PLAIN.fullmatch(bare):
+        return bare[: width - _END - 1] + _ELLIPSIS + bare[-_END:]
+    return elided(bare, width)
 
 
 def differing(old: str, new: str, width: int) -> tuple[str, str]:

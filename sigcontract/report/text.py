@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -22,8 +21,9 @@ from sigcontract.model import (
     KernelNodeSignature,
     Verdict,
 )
+from sigcontract.report.alike import common_name
 from sigcontract.report.change_words import change_words, index_words
-from sigcontract.report.hunks import CONTEXT, Row, Stretch, is_note, stretches_of
+from sigcontract.report.hunks import CONTEXT, Row, Stretch, stretches_of
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import (
     change_of,
@@ -42,9 +42,16 @@ __all__ = ["diff_text"]
 
 #: Lines drawn of one graph around its changes; a graph that differs everywhere is not a screen to read.
 _LINES = 60
+#: The same where the distinct changes say all: with those, a graph takes about so many lines, or this few around them.
+_LINES_PLAIN, _FEWEST_LINES = 40, 10
 #: Distinct changes told of one graph.
 _CAUSES = 40
+#: Verdicts whose reasons are given even where nobody asked what an update makes of each change: one says what to do,
+#: the other that an update would go wrong in silence.
+_EXPLAINED = frozenset({Verdict.UNDETERMINED, Verdict.STALE})
 _LABELS = 4
+#: Rules named of an update that is not safe.
+_RULES = 3
 _NAME = 56
 _VALUE = 44
 _DETAILS = 90
@@ -127,11 +134,11 @@ def diff_text(
         an update of the other. Between two processes the question is what changed, and each graph says once what an
         update would make of it.
     """
-    lines = list(_lines(comparison, _Page(color, width), verdicts))
+    lines = list(_lines(comparison, _Page(color, width), verdicts=verdicts))
     return "\n".join(lines) + "\n"
 
 
-def _lines(comparison: DumpComparison, page: _Page, verdicts: bool | None) -> Iterator[str]:
+def _lines(comparison: DumpComparison, page: _Page, *, verdicts: bool | None) -> Iterator[str]:
     result = comparison.diff
     verdict, _, rest = summary(result).partition(":")
     yield f"{page.verdict(result.verdict)}:{rest}" if rest else verdict
@@ -155,12 +162,13 @@ def _lines(comparison: DumpComparison, page: _Page, verdicts: bool | None) -> It
                 yield from _plain_line(finding, page)
             continue
         told = found.one_capture if verdicts is None else verdicts
-        explained += [f for f in first.findings if told or f.verdict is Verdict.UNDETERMINED or not f.verdict.safe]
-        yield from _heading(graphs, found, page)
+        explained += [finding for finding in first.findings if told or finding.verdict in _EXPLAINED]
         drawing = _Drawing(page, told=told)
-        yield from drawing.causes(found)
-        yield from _limited(drawing.stretches(found))
-        yield from _notes([change for change in found.changes if is_note(change)], page)
+        head = [*_heading(graphs, found, page), *drawing.causes(found)]
+        yield from head
+        yield from _limited(drawing.stretches(found), _LINES if told else max(_FEWEST_LINES, _LINES_PLAIN - len(head)))
+        notes = [c for c in found.changes if not c.known or c.difference.rule == "node.alignment"]
+        yield from _notes(notes, page)
     yield from _reasons(explained, page)
 
 
@@ -171,7 +179,12 @@ def _heading(graphs: Sequence[GraphDiff], found: GraphChanges, page: _Page) -> I
     sizes = _change_of_number(len(old.nodes), len(new.nodes), "node")
     before, after = programmatic_edges(old), programmatic_edges(new)
     edges = f", {_change_of_number(before, after, 'programmatic edge')}" if before or after else ""
-    yield f"{page(_labels(graphs), _BOLD)}: {sizes}{edges}; update: {page.verdict(first.verdict)}"
+    rules = list(dict.fromkeys(finding.rule for finding in first.findings if finding.verdict is first.verdict))
+    more = ", …" if len(rules) > _RULES else ""
+    why = "" if first.verdict.safe else f" ({', '.join(rules[:_RULES])}{more})"
+    yield from page.wrapped(
+        f"{page(_labels(graphs), _BOLD)}: {sizes}{edges}; update: {page.verdict(first.verdict)}{why}"
+    )
 
 
 def _change_of_number(old: int, new: int, noun: str) -> str:
@@ -189,11 +202,14 @@ def _plain_line(finding: Finding, page: _Page) -> Iterator[str]:
     yield from page.wrapped(f"{path}  {change}  {page.verdict(finding.verdict)}  {finding.rule}", "  ")
 
 
-def _limited(lines: Iterator[str]) -> Iterator[str]:
-    yield from islice(lines, _LINES)
-    left = sum(1 for _ in lines)
-    if left:
-        yield f"  … {left} lines more of the same changes; --format json has every finding"
+def _limited(lines: Iterator[str], most: int) -> Iterator[str]:
+    """Yield no more lines than that: what is beyond them is told among the distinct changes."""
+    drawn = list(lines)
+    if len(drawn) <= most:
+        yield from drawn
+        return
+    yield from drawn[: most - 1]
+    yield f"  … {counted(len(drawn) - most + 1, 'more line')} around the changes above"
 
 
 class _Drawing:
@@ -208,16 +224,17 @@ class _Drawing:
     def causes(self, found: GraphChanges) -> Iterator[str]:
         """Yield each distinct change once, with its count and nodes."""
         renamed: list[Cause] = []
-        alike: dict[tuple[str, str], list[Cause]] = {}
+        came: dict[str, list[Cause]] = {}
         others: list[Cause] = []
         for cause in causes_of(found):
             if cause.kind in ("added", "removed"):
-                alike.setdefault((cause.kind, unnumbered(cause.subject or "")), []).append(cause)
+                came.setdefault(unnumbered(cause.subject or ""), []).append(cause)
             elif [change.rule for change in cause.changes] == ["kernel.renamed"]:
                 renamed.append(cause)
             elif cause.kind != "unknown" and cause.changes[0].rule != "node.alignment":
                 others.append(cause)
-        texts = [*map(self._changed, others), *self._renamed(renamed), *map(self._came, alike.values())]
+        texts = [*map(self._changed, others), *self._renamed(renamed)]
+        texts += (text for same in came.values() for text in self._came(same))
         for text in texts[:_CAUSES]:
             yield from self._page.wrapped(text, "  ")
         if len(texts) > _CAUSES:
@@ -228,25 +245,29 @@ class _Drawing:
         changes = ", ".join(change_words(change, value) for change in cause.changes)
         if not cause.paths[0] or cause.paths == ("nodes",):
             return f"~ {changes}"
-        subject = self._name(cause.subject)
-        if "kernel.renamed" in {change.rule for change in cause.changes} or cause.changes[0].field == "name":
-            subject = "kernel"  # the change has both names
-        return f"~ {_times(cause.count)}{subject}: {changes}, {_nodes(cause.paths, cause.count)}"
+        # Where the name changed, the change has both names.
+        subject = "" if cause.changes[0].field == "name" else f"{self._name(cause.subject)}: "
+        return f"~ {_times(cause.count)}{subject}{changes}, {_nodes(cause.paths, cause.count)}"
 
-    def _came(self, same: Sequence[Cause]) -> str:
-        cause = same[0]
-        paths = [path for other in same for path in other.paths]
-        count = sum(other.count for other in same)
-        mark, which = ("+", "") if cause.kind == "added" else ("-", "old ")
-        distinct = {other.subject for other in same}
-        name = self._name(cause.subject) if len(distinct) == 1 else f"{self._name(unnumbered(cause.subject or ''))}_*"
-        return f"{mark} {_times(count)}{name}, {which}{_nodes(paths, count)}"
+    def _came(self, same: Sequence[Cause]) -> Iterator[str]:
+        """Yield nodes of one name, numbers aside, that came, went, or stand elsewhere."""
+        sides = {kind: [cause for cause in same if cause.kind == kind] for kind in ("removed", "added")}
+        counts = {kind: sum(cause.count for cause in side) for kind, side in sides.items()}
+        where = {kind: _nodes([path for c in side for path in c.paths], counts[kind]) for kind, side in sides.items()}
+        if counts["removed"] == counts["added"] and len({cause.subject for cause in same}) == 1:
+            name = self._name(same[0].subject)
+            yield f"~ {_times(counts['added'])}{name}: moved, old {where['removed']} → {where['added']}"
+            return
+        for mark, kind, which in (("-", "removed", "old "), ("+", "added", "")):
+            if sides[kind]:
+                name = self._name(common_name(cause.subject or "" for cause in sides[kind]))
+                yield f"{mark} {_times(counts[kind])}{name}, {which}{where[kind]}"
 
     def _renamed(self, renamed: Sequence[Cause]) -> Iterator[str]:
         if not renamed:
             return
-        value = self._page.room(2 * _VALUE, _BESIDE_VALUES)
-        pairs = [change_of(cause.changes[0].old, cause.changes[0].new, width=value) for cause in renamed]
+        value = self._page.room(2 * _VALUE, _BESIDE_VALUES) // 2
+        pairs = [change_words(cause.changes[0], value).partition(": ")[2] for cause in renamed]
         more = f" and {counted(len(pairs) - _RENAMED, 'more name')}" if len(pairs) > _RENAMED else ""
         count = sum(cause.count for cause in renamed)
         paths = [path for cause in renamed for path in cause.paths]
@@ -260,30 +281,32 @@ class _Drawing:
 
     def stretches(self, found: GraphChanges, at: str = "", indent: str = "  ") -> Iterator[str]:
         """Yield the rows around the changes; those of graphs inside of a node below it, with their own indices."""
-        drawn = list(stretches_of(found, CONTEXT if self._told or at else _NARROW_CONTEXT))
+        plain = not self._told and not at
+        drawn = list(stretches_of(found, _NARROW_CONTEXT if plain else CONTEXT, once=plain))
         width = max((len(f"{at}{stretch.last}") for stretch in drawn), default=1)
         for stretch in drawn:
             if stretch.times > 1:
                 nodes = counted(stretch.length, "node")
                 extent = f"[{at}{stretch.first}] to [{at}{stretch.last}]"
-                yield self._page(f"{indent}{stretch.times} times these {nodes}, {extent}:", _BOLD)
+                tail = f", the last time the first {stretch.tail}" if stretch.tail else ""
+                yield self._page(f"{indent}{stretch.times} times these {nodes}, {extent}{tail}:", _BOLD)
             for row in self._ends_cut(stretch, drawn):
                 yield from self._row(row, found, at, width, indent)
 
     def _ends_cut(self, stretch: Stretch, drawn: Sequence[Stretch]) -> Sequence[Row]:
         """Leave out that nodes are left out at both ends: the indices say it."""
         rows = stretch.rows
-        if stretch.times == 1 and not any(row.changes for row in rows):
+        if stretch.times == 1 and not any(row.changes or row.again for row in rows):
             return []
-        begin = bool(rows) and rows[0].mark == "…" and (stretch is drawn[0] or stretch.times > 1)
-        end = bool(rows) and rows[-1].mark == "…" and (stretch is drawn[-1] or stretch.times > 1)
+        begin = rows[0].mark == "…" and not rows[0].again and (stretch is drawn[0] or stretch.times > 1)
+        end = rows[-1].mark == "…" and not rows[-1].again and (stretch is drawn[-1] or stretch.times > 1)
         return rows[begin : len(rows) - end]
 
     def _row(self, row: Row, found: GraphChanges, at: str, width: int, indent: str) -> Iterator[str]:
         page = self._page
         mark_color = _MARK_COLORS[row.mark]
         if row.node is None:
-            yield page(f"{indent}… {counted(row.left_out, 'node')} as before", mark_color)
+            yield page(f"{indent}… {_left_out(row)}", mark_color)
             return
         rules = ""
         if row.mark in "+-" and (self._told or at):
@@ -326,12 +349,22 @@ class _Drawing:
             yield f"{line}  {page.verdict(verdict)}"
 
 
+def _left_out(row: Row) -> str:
+    nodes = counted(row.left_out, "node")
+    return f"{nodes}, {row.again} of them changed as above" if row.again else f"{nodes} as before"
+
+
 def _times(count: int) -> str:
     return f"{count} × " if count > 1 else ""  # noqa: RUF001  times, as people write it
 
 
 def _nodes(paths: Sequence[str], count: int) -> str:
-    return f"{'node' if count == 1 else 'nodes'} {index_words(paths, count)}"
+    ordered = sorted(paths, key=_numbers)
+    return f"{'node' if count == 1 else 'nodes'} {index_words(ordered, count)}"
+
+
+def _numbers(path: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", path)]
 
 
 def _visible(text: str) -> int:
