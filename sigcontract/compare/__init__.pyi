@@ -1,7 +1,8 @@
 from sigcontract.compare.alignment import (
     Block as Block,
+    FoldedBlock as FoldedBlock,
     fold as fold,
-    tail_of as tail_of,
+    fold_with_tails as fold_with_tails,
 )
 from sigcontract.compare.causes import (
     Cause as Cause,

@@ -15,7 +15,17 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-__all__ = ["Alignment", "Block", "Match", "align", "align_by_levels", "fold", "joined", "tail_of"]
+__all__ = [
+    "Alignment",
+    "Block",
+    "FoldedBlock",
+    "Match",
+    "align",
+    "align_by_levels",
+    "fold",
+    "fold_with_tails",
+    "joined",
+]
 
 #: Edits that one search may spend before it commits to the best path so far. Its cost is the square of this.
 _EDITS_EXACT = 1000
@@ -312,18 +322,38 @@ def fold(keys: Sequence[Hashable]) -> list[Block]:
     return sorted(blocks)
 
 
-def tail_of(block: Block, keys: Sequence[Hashable]) -> int:
-    """Return how many elements after a repeated block go on with it, where they are at least half of it.
+class FoldedBlock(Struct, frozen=True):
+    """A block, and how many elements of one more repetition follow it: less than all of it, or none."""
+
+    block: Block
+    tail: int
+
+    @property
+    def end(self) -> int:
+        """The index after the last element."""
+        return self.block.start + self.block.length * self.block.count + self.tail
+
+
+def fold_with_tails(keys: Sequence[Hashable]) -> Iterator[FoldedBlock]:
+    """Yield blocks as `fold` does, a repeated one with what follows it of one repetition more, if that is half of it.
 
     The last of many alike layers is often followed by something else before its own end.
     """
-    end = block.start + block.length * block.count
-    if block.count == 1:
-        return 0
-    tail = 0
-    while end + tail < len(keys) and keys[end + tail] == keys[end + tail - block.length]:
-        tail += 1
-    return tail if 2 * tail >= block.length else 0
+    position = 0
+    for block in fold(keys):
+        end = block.start + block.length * block.count
+        if block.start < position or block.count == 1:
+            # What a tail before it took is no part of it any more.
+            if end > position:
+                yield FoldedBlock(Block(position, end - position, 1), 0)
+                position = end
+            continue
+        tail = 0
+        while end + tail < len(keys) and keys[end + tail] == keys[end + tail - block.length]:
+            tail += 1
+        folded = FoldedBlock(block, tail if 2 * tail >= block.length else 0)
+        yield folded
+        position = folded.end
 
 
 def _saving(start: int, end: int, period: int) -> int:

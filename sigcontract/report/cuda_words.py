@@ -41,7 +41,18 @@ _EDGE_WORDS: Final[Mapping[str, Mapping[int, str]]] = {
     "from_port": {0: "default", 1: "programmatic", 2: "launch_order"},
 }
 _HANDLES: Final = frozenset(
-    {"address", "context", "destination", "event", "func", "function_address", "kern", "user_data", "device_node"}
+    {
+        "address",
+        "context",
+        "destination",
+        "event",
+        "func",
+        "function_address",
+        "kern",
+        "user_data",
+        "device_node",
+        "base_address",
+    }
 )
 _LAST = re.compile(r"([a-z_0-9]+)\]?\Z")
 

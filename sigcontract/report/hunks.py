@@ -7,8 +7,7 @@ from sigcontract.compare import (
     Block,
     Change,
     GraphChanges,
-    fold,
-    tail_of,
+    fold_with_tails,
 )
 from sigcontract.model import (
     KernelNodeSignature,
@@ -21,7 +20,7 @@ __all__ = ["CONTEXT", "Row", "Stretch", "is_note", "stretches_of"]
 #: Unchanged rows shown above and below a change.
 CONTEXT = 3
 #: A repetition that spares a reader fewer rows than this is drawn in full.
-_ROWS_SPARED = 8
+_ROWS_SPARED = 12
 
 Mark = Literal[" ", "~", "-", "+", "…"]
 
@@ -150,13 +149,13 @@ class _Drawing:
         """Yield repeated stretches that change, and between them what does not repeat, or does not change."""
         changed = sorted(self._changed)
         start = 0
-        for block in fold(self._keys) if len(changed) > 1 else ():
+        for folded in fold_with_tails(self._keys) if len(changed) > 1 else ():
+            block, tail = folded.block, folded.tail
             within = [at for at in changed if block.start <= at < block.start + block.length]
             if block.count == 1 or not within or (block.count - 1) * self._height(block, within) < _ROWS_SPARED:
                 continue
             yield from self._plain(start, block.start, changed)
-            tail = tail_of(block, self._keys)
-            start = block.start + block.length * block.count + tail
+            start = folded.end
             fresh = self._fresh(within)
             if fresh:
                 rows = list(self._rows(block.start, block.start + block.length, fresh, block.count))

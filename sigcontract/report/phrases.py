@@ -9,6 +9,7 @@ from sigcontract.model import (
     GraphDiff,
     GraphSignature,
 )
+from sigcontract.report.cuda_words import value_word
 from sigcontract.report.names import differing, safe, shortened
 
 __all__ = [
@@ -34,6 +35,11 @@ def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) 
     if isinstance(old, str) and isinstance(new, str):
         old, new = differing(_told_apart(old), _told_apart(new), width)
     return f"{_value(old, width)} → {_value(new, width)}"
+
+
+def change_in(finding: Finding, *, width: int = 60) -> str:
+    """Return ``old → new`` of a finding, numbers in CUDA's words where its field has such."""
+    return change_of(value_word(finding.path, finding.old), value_word(finding.path, finding.new), width=width)
 
 
 def _value(value: int | str | None, width: int) -> str:

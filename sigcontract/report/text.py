@@ -26,7 +26,7 @@ from sigcontract.report.change_words import change_words, index_words
 from sigcontract.report.hunks import CONTEXT, Row, Stretch, stretches_of
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import (
-    change_of,
+    change_in,
     counted,
     label_of,
     like_graphs,
@@ -198,7 +198,7 @@ def _labels(graphs: Sequence[GraphDiff]) -> str:
 
 def _plain_line(finding: Finding, page: _Page) -> Iterator[str]:
     path = safe(finding.path.removeprefix("environment."))
-    change = change_of(finding.old, finding.new, width=page.room(60, 40))
+    change = change_in(finding, width=page.room(60, 40))
     yield from page.wrapped(f"{path}  {change}  {page.verdict(finding.verdict)}  {finding.rule}", "  ")
 
 
