@@ -54,4 +54,5 @@ def _command(level: str, title: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # ``##[`` is a command of the runner's older form, wherever in a line.
+    return text.replace("##[", "#\\u0023[").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
