@@ -113,13 +113,13 @@ def _collected(parts: Iterator[_Part]) -> tuple[Cause, ...]:
 def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
     """Yield each change for the sets of nodes that have all of their changes in common."""
     # A change may be at nodes of which some have another one besides: those are another cause.
-    at: dict[tuple[str | None, str], tuple[int, ...]] = {}
+    at: dict[tuple[bool, str | None, str], tuple[int, ...]] = {}
     for number, change in enumerate(changes):
         for path in _nodes_of(change):
-            key = change.subject, path
+            key = change.known, change.subject, path
             at[key] = (*at.get(key, ()), number)
     sets: dict[tuple[str | None, tuple[int, ...]], list[str]] = {}
-    for (subject, path), numbers in at.items():
+    for (_, subject, path), numbers in at.items():
         sets.setdefault((subject, numbers), []).append(path)
     for (subject, numbers), paths in sets.items():
         for number in numbers:

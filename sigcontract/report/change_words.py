@@ -30,6 +30,8 @@ _SAID = {
 _CODE = "code_sha256"
 #: Indices written out one by one; more are told by their steps, or counted.
 _LISTED = 8
+#: Stretches of indices written out of a list that has no order.
+_MOST = 24
 
 
 def change_words(change: CauseChange, width: int) -> str:
@@ -81,13 +83,33 @@ def node_index(path: str) -> str:
 def index_words(paths: Sequence[str], count: int) -> str:
     """Return which nodes these are, in few words and without losing any that a list of paths has.
 
-    ``18, 35, 52, 69``; ``0-9``; ``4, 13, … 211 (every 9th)``.
+    ``18, 35, 52, 69``; ``0-9``; ``4, 13, … 211 (every 9th)``; ``0, 5, … 253, 258 (2 in every 11)``.
     """
     indices = [node_index(path) for path in paths]
     more = f" and {count - len(paths)} more" if count > len(paths) else ""
     if len(indices) > _LISTED and all(map(str.isdecimal, indices)):
-        return ", ".join(_runs(list(map(int, indices)))) + more
+        numbers = list(map(int, indices))
+        return (_rhythm(numbers) or _shortened(list(_runs(numbers)))) + more
     return ", ".join(indices) + more
+
+
+def _rhythm(numbers: Sequence[int]) -> str:
+    """Return numbers of several layers in short, where each layer has some at the same distances."""
+    for many in range(1, min(_LISTED, len(numbers) // 3) + 1):
+        steps = {later - number for number, later in zip(numbers, numbers[many:], strict=False)}
+        if len(steps) == 1:
+            (step,) = steps
+            if many == 1:
+                return ""  # one run
+            first, last = (", ".join(map(str, part)) for part in (numbers[:many], numbers[-many:]))
+            return f"{first}, … {last} ({many} in every {step})"
+    return ""
+
+
+def _shortened(parts: Sequence[str]) -> str:
+    if len(parts) <= _MOST:
+        return ", ".join(parts)
+    return f"{', '.join(parts[:_MOST])}, … {parts[-1]}"
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[str]:

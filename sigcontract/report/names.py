@@ -23,9 +23,9 @@ _EXPANSION_IN_TYPE, _EXPANSION_IN_EXPRESSION = re.compile(r"Dp"), re.compile(r"D
 _ANONYMOUS = re.compile(r"\b_GLOBAL__N_\w*")
 
 _ELLIPSIS = "…"
-#: Characters at the end of a plain name that stay when it is cut.
+#: Characters at the end of a numbered name that stay when it is cut.
 _END = 10
-_PLAIN = re.compile(r"[\w*]+")
+_NUMBERED = re.compile(r"\w+_[\d*]+")
 #: Where a word of a C++ name begins.
 _WORD_ENDS = "<:, _"
 
@@ -125,10 +125,10 @@ def _demangler() -> ModuleType | None:
 def shortened(name: str, width: int) -> str:
     """Return the demangled name without return type and parameters, at most ``width`` characters long.
 
-    A plain name keeps its end, where compilers number their kernels.
+    A name that ends with a compiler's number keeps its end.
     """
     bare = safe(_bare(demangle(name)))
-    if len(bare) > width > 3 * _END and _PLAIN.fullmatch(bare):
+    if len(bare) > width > 3 * _END and _NUMBERED.fullmatch(bare):
         return bare[: width - _END - 1] + _ELLIPSIS + bare[-_END:]
     return elided(bare, width)
 

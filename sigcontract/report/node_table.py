@@ -75,8 +75,8 @@ def table_lines(
                 yield from _wrapped(f"{'':{begin}}{notes.lstrip()}", width, begin)
             if attributes and row.type == "kernel":
                 code = f"code {row.code[:12] or 'unknown'}"
-                said = ", ".join([*map(attribute_text, row.attributes), code, *_facts(row.facts)])
-                yield from _wrapped(f"{'':{node}}    {said}", width, node + 4)
+                for said in ([*map(attribute_text, row.attributes), code], _facts(row.facts)):
+                    yield from _wrapped(f"{'':{node}}    {', '.join(said)}", width, node + 4)
 
 
 def folded_rows(rows: Sequence[NodeRow]) -> list[FoldedBlock]:

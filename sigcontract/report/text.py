@@ -164,7 +164,7 @@ def _lines(comparison: DumpComparison, page: _Page, *, verdicts: bool | None) ->
         told = found.one_capture if verdicts is None else verdicts
         explained += [finding for finding in first.findings if told or finding.verdict in _EXPLAINED]
         drawing = _Drawing(page, told=told)
-        head = [*_heading(graphs, found, page), *drawing.causes(found)]
+        head = [*_heading(graphs, found, page, told=told), *drawing.causes(found)]
         yield from head
         yield from _limited(drawing.stretches(found), _LINES if told else max(_FEWEST_LINES, _LINES_PLAIN - len(head)))
         notes = [c for c in found.changes if not c.known or c.difference.rule == "node.alignment"]
@@ -172,13 +172,16 @@ def _lines(comparison: DumpComparison, page: _Page, *, verdicts: bool | None) ->
     yield from _reasons(explained, page)
 
 
-def _heading(graphs: Sequence[GraphDiff], found: GraphChanges, page: _Page) -> Iterator[str]:
+def _heading(graphs: Sequence[GraphDiff], found: GraphChanges, page: _Page, *, told: bool) -> Iterator[str]:
     """Yield which graphs these are, how their sizes changed, and what an update makes of all changes together."""
     first = graphs[0]
     old, new = found.aligned.old, found.aligned.new
     sizes = _change_of_number(len(old.nodes), len(new.nodes), "node")
     before, after = programmatic_edges(old), programmatic_edges(new)
     edges = f", {_change_of_number(before, after, 'programmatic edge')}" if before or after else ""
+    if told:
+        yield from page.wrapped(f"{page(_labels(graphs), _BOLD)}: {page.verdict(first.verdict)}, {sizes}{edges}")
+        return
     rules = list(dict.fromkeys(finding.rule for finding in first.findings if finding.verdict is first.verdict))
     more = ", …" if len(rules) > _RULES else ""
     why = "" if first.verdict.safe else f" ({', '.join(rules[:_RULES])}{more})"
@@ -287,9 +290,10 @@ class _Drawing:
         for stretch in drawn:
             if stretch.times > 1:
                 nodes = counted(stretch.length, "node")
-                extent = f"[{at}{stretch.first}] to [{at}{stretch.last}]"
                 tail = f", the last time the first {stretch.tail}" if stretch.tail else ""
-                yield self._page(f"{indent}{stretch.times} times these {nodes}, {extent}{tail}:", _BOLD)
+                yield self._page(
+                    f"{indent}{stretch.times} times these {nodes}, up to [{at}{stretch.last}]{tail}:", _BOLD
+                )
             for row in self._ends_cut(stretch, drawn):
                 yield from self._row(row, found, at, width, indent)
 

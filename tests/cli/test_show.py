@@ -8,7 +8,7 @@ import pytest
 
 from sigcontract.cli.main import main
 from sigcontract.cli.terminal import columns
-from sigcontract.compare.alignment import Block
+from sigcontract.compare.alignment import Block, FoldedBlock
 from sigcontract.driver import shipped_profile
 from sigcontract.model.attributes import LaunchAttribute, MemSyncDomainMap, RawValue
 from sigcontract.model.dump import LabeledGraph, SignatureDump
@@ -42,7 +42,7 @@ decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
   as decode/bs=1, handles and addresses aside; its functions are others: void gemm<float, 4>(float const*, float*) #2,
     norm #2, silu #2
 
-mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges, sha256:4bcc6225973e
+mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges (1 programmatic), sha256:4bcc6225973e
   unreadable on 2 of 3 kernel nodes: preferred_cluster_dimension
   node  type     grid    block  shared  kernel
      0  kernel  1x1x1  128x1x1       0  scale #1
@@ -91,7 +91,7 @@ def dump(tmp_path: Path) -> str:
 def table(graph: GraphSignature, *, width: int = 118, attributes: bool = False) -> list[str]:
     """Return the table of a graph, nothing folded."""
     shown = list(rows(graph, FunctionNumbers([graph])))
-    return list(table_lines(shown, [Block(0, len(shown), 1)], width, attributes=attributes))
+    return list(table_lines(shown, [FoldedBlock(block=Block(0, len(shown), 1), tail=0)], width, attributes=attributes))
 
 
 def test_a_dump_is_shown_with_its_environment_and_its_layers_folded(
@@ -248,7 +248,7 @@ def test_what_all_kernel_nodes_have_is_said_once_and_left_out_of_their_rows() ->
     assert list(summary_lines(kernels)) == ["on every kernel node: priority=-1"]
     graph = chain(*kernels)
     shown = list(rows(graph, FunctionNumbers([graph])))
-    lines = list(table_lines(shown, [Block(0, 2, 1)], 118, usual=usual_attributes(kernels)))
+    lines = list(table_lines(shown, [FoldedBlock(block=Block(0, 2, 1), tail=0)], 118, usual=usual_attributes(kernels)))
     assert [line.split(maxsplit=5)[5] for line in lines[1:]] == ["a", "b  [preferred_shared_memory_carveout=50]"]
 
 
