@@ -114,8 +114,9 @@ def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
     """Yield each change for the sets of nodes that have all of their changes in common."""
     # A change may be at nodes of which some have another one besides: those are another cause.
     at: dict[tuple[bool, str | None, str], tuple[int, ...]] = {}
+    nodes = list(map(_nodes_of, changes))
     for number, change in enumerate(changes):
-        for path in _nodes_of(change):
+        for path in nodes[number]:
             key = change.known, change.subject, path
             at[key] = (*at.get(key, ()), number)
     sets: dict[tuple[str | None, tuple[int, ...]], list[str]] = {}
@@ -124,7 +125,7 @@ def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
     for (subject, numbers), paths in sets.items():
         for number in numbers:
             change = changes[number]
-            whole = len(paths) == len(_nodes_of(change))
+            whole = len(paths) == len(nodes[number])
             count = change.number if whole else len(paths)
             yield _Part(_kind(change.difference.rule, known=change.known), subject, _told(change), tuple(paths), count)
 

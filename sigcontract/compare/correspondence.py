@@ -174,12 +174,6 @@ def _distinct(old_numbers: list[int], new_numbers: list[int], alignment: Alignme
     return distinct
 
 
-def _is_one_structure(aligned: AlignedGraphs) -> bool:
-    """Say whether every node goes with the one at its index, edges included: then no other order says more."""
-    same_edges = aligned.old.dependencies == aligned.new.dependencies
-    return same_edges and aligned.alignment.matches[:1] == (Match(0, 0, len(aligned.new_numbers)),)
-
-
 def _pairs(alignment: Alignment) -> Iterator[tuple[int, int]]:
     """Yield old and new index of the nodes that correspond."""
     for start, new_start, length in alignment.matches:
@@ -296,9 +290,14 @@ class Aligner:
         known = self._aligned.get((id(old), id(new)))
         if known is not None:
             return known
-        aligned = self._in_order(old, new)
-        if not (is_chain(old.dependencies) and is_chain(new.dependencies)) and not _is_one_structure(aligned):
-            aligned = self._by_structure(aligned)
+        numbers = self.numbers(old), self.numbers(new)
+        in_order = old.dependencies == new.dependencies and (
+            [self._keys[number] for number in numbers[0]] == [self._keys[number] for number in numbers[1]]
+        )
+        if in_order or (is_chain(old.dependencies) and is_chain(new.dependencies)):
+            aligned = self._in_order(old, new)
+        else:
+            aligned = self._by_structure(old, new)
         self._aligned[id(old), id(new)] = aligned
         return aligned
 
@@ -343,44 +342,49 @@ class Aligner:
         pairs = sorted((index, at) for at, index in taken.items())
         return Alignment(tuple(joined([Match(index, at, 1) for index, at in pairs])), alignment.exact)
 
-    def _by_structure(self, aligned: AlignedGraphs) -> AlignedGraphs:
-        """Align two graphs by what their edges say, if more goes together so than in the order of their nodes.
+    def _by_structure(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
+        """Align two graphs by what their edges say, or by the order of their nodes, whichever brings more together.
 
         Where they are not one structure, either graph may lead the other: the answer is the same both ways round.
         """
-        old, new = aligned.old.dependencies, aligned.new.dependencies
-        old_numbers, new_numbers = aligned.old_numbers, aligned.new_numbers
+        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
         keys = [(before[:], after[:]) for before, after in self._levels(old_numbers, new_numbers)]
-        found = node_order(keys, old, new)
+        found = node_order(keys, old.dependencies, new.dependencies)
         self._cut_short = self._cut_short or not found.exact
         if found.total:
-            return max(
-                aligned,
-                self._in_other_order(aligned, [(index, at) for at, index in enumerate(found.order)]),
-                key=self._agreement,
-            )
+            return self._in_other_order(old, new, [(index, at) for at, index in enumerate(found.order)])
+        most = (Counter(keys[-1][0]) & Counter(keys[-1][1])).total()
         forward = self._levels([old_numbers[index] for index in found.order], new_numbers)
-        led = _pairs(align_by_levels(forward))
-        candidates = [aligned, self._in_other_order(aligned, [(found.order[a], b) for a, b in led])]
-        back = node_order([(after, before) for before, after in keys], new, old).order
+        back = node_order([(after, before) for before, after in keys], new.dependencies, old.dependencies).order
         backward = self._levels(old_numbers, [new_numbers[index] for index in back])
-        led = _pairs(align_by_levels(backward))
-        candidates.append(self._in_other_order(aligned, [(a, back[b]) for a, b in led]))
+        led = (
+            [(found.order[a], b) for a, b in self._searched(forward)],
+            [(a, back[b]) for a, b in self._searched(backward)],
+        )
+        candidates = [self._in_other_order(old, new, pairs) for pairs in led]
+        if max(map(len, led)) < most:
+            candidates.insert(0, self._in_order(old, new))
         return max(candidates, key=self._agreement)
 
-    def _in_other_order(self, aligned: AlignedGraphs, pairs: Iterable[tuple[int, int]]) -> AlignedGraphs:
+    def _searched(self, levels: list[tuple["_View", "_View"]]) -> Iterator[tuple[int, int]]:
+        alignment = align_by_levels(levels)
+        self._cut_short = self._cut_short or not alignment.exact
+        return _pairs(alignment)
+
+    def _in_other_order(
+        self, old: GraphSignature, new: GraphSignature, pairs: Iterable[tuple[int, int]]
+    ) -> AlignedGraphs:
         """Return the same graphs with other pairs of nodes, the old nodes in the order of their counterparts."""
         pairs = sorted(pairs, key=itemgetter(1))
-        order = _order_of(pairs, len(aligned.old_numbers))
+        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
+        order = _order_of(pairs, len(old_numbers))
         moved = any(index != position for position, index in enumerate(order))
         at = {index: position for position, index in enumerate(order)}
         alignment = Alignment(tuple(joined([Match(at[a], b, 1) for a, b in pairs])), exact=True)
-        graph = _reordered(aligned.old, order, at)
-        numbers = [aligned.old_numbers[index] for index in order]
-        distinct = _distinct(numbers, aligned.new_numbers, alignment)
-        return AlignedGraphs(
-            graph, aligned.new, numbers, aligned.new_numbers, alignment, distinct, order if moved else None
-        )
+        numbers = [old_numbers[index] for index in order]
+        distinct = _distinct(numbers, new_numbers, alignment)
+        graph = _reordered(old, order, at) if moved else old
+        return AlignedGraphs(graph, new, numbers, new_numbers, alignment, distinct, order if moved else None)
 
     def _agreement(self, aligned: AlignedGraphs) -> tuple[int, int, int]:
         """Return how much of two graphs goes together: equal nodes with edges, equal nodes, all pairs."""

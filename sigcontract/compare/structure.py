@@ -73,10 +73,7 @@ def node_order(
         for keys in levels:
             if sorted(keys[0]) != sorted(keys[1]):
                 continue
-            colours = _colours(keys, graphs)
-            if sorted(colours[0]) != sorted(colours[1]):
-                continue
-            partner, ended = _isomorphism(colours, graphs)
+            partner, ended = _one_structure(keys, graphs)
             if partner is not None:
                 order = [0] * len(old)
                 for index, at in enumerate(partner):
@@ -114,18 +111,27 @@ def _topological(shape: _Shape, priority: Sequence[int]) -> Iterator[int]:
                 heappush(ready, (priority[node], node))
 
 
-def _colours(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]) -> tuple[list[int], list[int]]:
-    """Return a colour for each node: two nodes of different colours cannot correspond."""
-    colours = list(keys[0]), list(keys[1])
+def _one_structure(
+    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]
+) -> tuple[list[int] | None, bool]:
+    """Return the new index of each old node where the two are one structure, and whether that could be decided.
+
+    Nodes of different colours cannot correspond. The first colours nearly always do; finer ones cost as much again.
+    """
+    colours = keys
     distinct = 0
     for _ in range(_ROUNDS):
-        colours = _refined(colours, graphs, upward=False)
-        colours = _refined(colours, graphs, upward=True)
+        colours = _refined(_refined(colours, graphs, upward=False), graphs, upward=True)
+        if sorted(colours[0]) != sorted(colours[1]):
+            return None, True
         found = len(set(colours[0]))
-        if found == distinct or found == len(colours[0]):
-            break
+        if found == distinct:
+            return None, False  # no finer colours, and the search gave up on these
         distinct = found
-    return colours
+        partner, ended = _isomorphism(colours, graphs)
+        if partner is not None or ended:
+            return partner, ended
+    return None, False
 
 
 def _refined(
@@ -138,8 +144,11 @@ def _refined(
         colour = [0] * len(key)
         edges = shape.after if upward else shape.before
         for index in reversed(shape.order) if upward else shape.order:
-            seen = sorted((colour[node], *data) for node, *data in edges[index])
-            colour[index] = number.setdefault((key[index], tuple(seen)), len(number))
+            near = edges[index]
+            seen = [(colour[node], port, to_port, kind) for node, port, to_port, kind in near]
+            if len(seen) > 1:
+                seen.sort()
+            colour[index] = number.setdefault((key[index], *seen), len(number))
         found.append(colour)
     return found[0], found[1]
 
@@ -189,8 +198,10 @@ def _isomorphism(colours: tuple[list[int], list[int]], graphs: tuple[_Shape, _Sh
 
 def _situation(colour: int, edges: Sequence[_Edge], partner: Sequence[int] | None) -> Hashable:
     """Return a node's colour and dependencies, as indices in the new graph."""
-    seen = edges if partner is None else [(partner[node], *data) for node, *data in edges]
-    return colour, tuple(sorted(seen))
+    if partner is None:
+        return (colour, *sorted(edges))
+    seen = [(partner[node], port, to_port, kind) for node, port, to_port, kind in edges]
+    return (colour, *sorted(seen))
 
 
 def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]) -> list[int]:
@@ -205,7 +216,7 @@ def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _S
 
 
 def _pair(
-    colours: tuple[list[int], list[int]],
+    colours: tuple[Sequence[int], Sequence[int]],
     graphs: tuple[_Shape, _Shape],
     partner: list[int],
     taken: list[int],

@@ -286,6 +286,8 @@ class _Drawing:
         """Yield the rows around the changes; those of graphs inside of a node below it, with their own indices."""
         plain = not self._told and not at
         drawn = list(stretches_of(found, _NARROW_CONTEXT if plain else CONTEXT, once=plain))
+        if plain and all(row.mark == "~" and not any(c.inside for c in row.changes) for s in drawn for row in s.rows):
+            return  # there is nothing around the changes, and those are told
         width = max((len(f"{at}{stretch.last}") for stretch in drawn), default=1)
         for stretch in drawn:
             if stretch.times > 1:

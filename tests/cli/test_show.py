@@ -16,7 +16,7 @@ from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.report.graph_summary import summary_lines, usual_attributes
 from sigcontract.report.node_rows import FunctionNumbers, attribute_text, rows
-from sigcontract.report.node_table import table_lines
+from sigcontract.report.node_table import folded_rows, table_lines
 from sigcontract.report.profile_table import profile_lines
 from sigcontract.wire.codec import save
 from tests.architecture.source import ROOT
@@ -299,3 +299,35 @@ def test_a_shipped_profile_is_shown_by_its_id_and_what_cannot_be_read_is_told(
     assert capsys.readouterr().out.startswith("nvidia-h200-cuda-13.0: NVIDIA H200 (9.0), CUDA 13.0")
     assert main(["show", "x" * 300]) == 2
     assert "File name too long" in capsys.readouterr().err
+
+
+def test_every_row_says_what_its_node_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(ROOT / "examples" / "nodes.dump.json")]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    said = {line.split()[1]: line.split(maxsplit=2)[2] for line in lines if line[:6].strip().isdecimal()}
+    assert said["batch_mem_op"] == "write_value_32 [0x7f248de00000] = 0x2a"
+    assert said["mem_free"] == "frees what node -2 allocates"
+    assert said["host"] == "function 0x7f26aeb74fe0"
+    assert said["wait_event"] == said["event_record"] == "event 0x3cc68f60"
+    assert said["empty"] == "no work"
+    assert any(line.endswith("1 edge (1 programmatic), sha256:3251142825e6") for line in lines)
+
+
+def test_facts_of_the_function_follow_its_attributes(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(ROOT / "examples" / "triton-scale-2.dump.json")
+    assert main(["show", path, "--attributes"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "parameters 0+8 8+8" in words
+    assert "registers=" in words
+    assert main(["show", path, "--attributes", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["graphs"][0]["blocks"][0]["rows"]
+    assert row["function_facts"]["registers"] > 0
+
+
+def test_what_follows_the_last_repetition_of_a_layer_belongs_to_it() -> None:
+    names = [f"triton_poi_fused_a{layer}_{layer}" if at == 0 else f"k{at}" for layer in range(4) for at in range(5)]
+    graph = chain(*(kernel(name, 1) for name in [*names[:-1], "head"]))
+    shown = list(rows(graph, FunctionNumbers([graph])))
+    lines = list(table_lines(shown, folded_rows(shown), 118))
+    assert lines[1] == "4 times these 5 nodes, up to node 18, the last time the first 4:"
+    assert [line.split()[-1] for line in lines[2:]] == ["triton_poi_fused_a*", "k1", "k2", "k3", "k4", "head"]

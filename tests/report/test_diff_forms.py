@@ -46,7 +46,7 @@ kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
   upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
   profiler's record names the new one. Instantiate anew.
-"""
+"""  # noqa: RUF001  times, as people write it
 
 GOLDEN_VERDICTS = """\
 stale: 1 of 1 graph with findings
@@ -71,7 +71,7 @@ kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
   upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
   profiler's record names the new one. Instantiate anew.
-"""
+"""  # noqa: RUF001  times, as people write it
 
 GOLDEN_INSERTED = """\
 rejected: 1 of 1 graph with findings, 1 finding on the environment
