@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sigcontract.compare.dumps import diff
 from sigcontract.compare.structure import node_order
 from sigcontract.model.findings import Verdict
-from sigcontract.model.graph import Dependency, GraphSignature
+from sigcontract.model.graph import Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from tests.compare.dumps import again, dump, kernel, only
 from tests.strategies import LAWS
@@ -22,7 +22,7 @@ def edge(node: int) -> Dependency:
 
 def branches(names: list[list[str]]) -> GraphSignature:
     """Return a fork, branches of kernels with these names, one after another, and a join."""
-    nodes, edges = [kernel(name="fork", func=1)], [()]
+    nodes, edges = [kernel(name="fork", func=1)], list[tuple[Dependency, ...]]([()])
     ends = []
     for branch in names:
         last = 0
@@ -143,7 +143,7 @@ def test_another_name_with_other_code_is_another_kernel() -> None:
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_wrapper_more_does_not_hide_the_kernel_inside(depth: int) -> None:
     node = kernel()
-    wrapped = kernel(grid=99)
+    wrapped: NodeSignature = kernel(grid=99)
     for _ in range(depth):
         wrapped = child(wrapped)
     findings = diff(dump(graph(node)), again(graph(wrapped)), H200).findings
