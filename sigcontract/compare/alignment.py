@@ -286,9 +286,9 @@ def _walk_back(history: list[list[int]], x: int, k: int, x0: int, y0: int) -> li
     pairs: list[tuple[int, int]] = []
     for edits in range(len(history) - 1, 0, -1):
         row = history[edits - 1]
-        place = (k + edits) // 2
-        below = row[place] if place < len(row) else _NOWHERE
-        right = row[place - 1] if place > 0 else _NOWHERE
+        index = (k + edits) // 2
+        below = row[index] if index < len(row) else _NOWHERE
+        right = row[index - 1] if index > 0 else _NOWHERE
         start = below if below > right else right + 1
         pairs += ((i, i - k - x0 + y0) for i in range(x - 1, start - 1, -1))
         k, x = (k + 1, below) if below > right else (k - 1, right)
@@ -363,11 +363,11 @@ def _saving(start: int, end: int, period: int) -> int:
 
 def _repetitions(keys: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
     """Yield (start, end, period) of stretches that repeat at least once, for the periods worth trying."""
-    places: dict[Hashable, list[int]] = {}
+    indices_of: dict[Hashable, list[int]] = {}
     for index, key in enumerate(keys):
-        places.setdefault(key, []).append(index)
+        indices_of.setdefault(key, []).append(index)
     votes: Counter[int] = Counter()
-    for indices in places.values():
+    for indices in indices_of.values():
         for ahead in range(1, min(_OCCURRENCES_VOTING, len(indices) - 1) + 1):
             votes.update(map(sub, islice(indices, ahead, None), indices))
     # Of equal votes the shorter period is tried, whatever the order in which keys first appear.
@@ -389,20 +389,20 @@ class _Intervals:
 
     def add(self, start: int, end: int) -> None:
         """Add an interval that overlaps none."""
-        place = bisect_right(self._starts, start)
-        self._starts.insert(place, start)
-        self._ends.insert(place, end)
+        index = bisect_right(self._starts, start)
+        self._starts.insert(index, start)
+        self._ends.insert(index, end)
 
     def free(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the parts of the stretch that no interval covers."""
-        parts: list[tuple[int, int]] = []
-        place = bisect_right(self._ends, start)
+        """Return what of the stretch no interval covers."""
+        uncovered: list[tuple[int, int]] = []
+        index = bisect_right(self._ends, start)
         while start < end:
-            taken_from = self._starts[place] if place < len(self._starts) else end
+            taken_from = self._starts[index] if index < len(self._starts) else end
             if taken_from > start:
-                parts.append((start, min(taken_from, end)))
-            if place >= len(self._starts):
+                uncovered.append((start, min(taken_from, end)))
+            if index >= len(self._starts):
                 break
-            start = self._ends[place]
-            place += 1
-        return parts
+            start = self._ends[index]
+            index += 1
+        return uncovered

@@ -6,7 +6,7 @@ from sigcontract.model import (
     Verdict,
 )
 from sigcontract.report.names import shortened
-from sigcontract.report.phrases import change_in, counted, label_of, like_graphs, place_of, summary
+from sigcontract.report.phrases import change_in, counted, label_of, like_graphs, path_of, summary
 from sigcontract.update import (
     RULES,
 )
@@ -41,7 +41,7 @@ def diff_github(diff: DumpDiff) -> str:
 
 def _annotation(finding: Finding, label: str) -> str:
     subject = f" ({shortened(finding.subject, 80)})" if finding.subject else ""
-    text = f"{label}: {place_of(finding)}{subject}: {change_in(finding)}"
+    text = f"{label}: {path_of(finding)}{subject}: {change_in(finding)}"
     if finding.rule in RULES:
         text += f"\n{RULES[finding.rule].why}"
     return _command(_LEVELS[finding.verdict], f"{finding.verdict}: {finding.rule}", text)

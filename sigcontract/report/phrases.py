@@ -18,7 +18,7 @@ __all__ = [
     "counted",
     "label_of",
     "like_graphs",
-    "place_of",
+    "path_of",
     "profile_of",
     "programmatic_edges",
     "summary",
@@ -51,7 +51,7 @@ def _told_apart(digest: str) -> str:
     return digest[:12] if _SHA256.fullmatch(digest) else digest
 
 
-def place_of(finding: Finding) -> str:
+def path_of(finding: Finding) -> str:
     """Return the path, and how many more there are."""
     return safe(finding.path) if finding.count == 1 else f"{safe(finding.path)} and {finding.count - 1} more"
 

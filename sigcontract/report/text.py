@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -206,13 +207,11 @@ def _plain_line(finding: Finding, page: _Page) -> Iterator[str]:
 
 
 def _limited(lines: Iterator[str], most: int) -> Iterator[str]:
-    """Yield no more lines than that: what is beyond them is told among the distinct changes."""
-    drawn = list(lines)
-    if len(drawn) <= most:
-        yield from drawn
-        return
-    yield from drawn[: most - 1]
-    yield f"  … {counted(len(drawn) - most + 1, 'more line')} around the changes above"
+    """Yield no more lines than that; what is beyond them is not drawn, and is told among the distinct changes."""
+    drawn = list(islice(lines, most + 1))
+    yield from drawn if len(drawn) <= most else drawn[: most - 1]
+    if len(drawn) > most:
+        yield f"  … cut after {most - 1} lines: the changes above say where all are, --format json has every finding"
 
 
 class _Drawing:

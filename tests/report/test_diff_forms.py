@@ -169,9 +169,12 @@ def test_a_graph_that_differs_everywhere_is_cut_and_says_so() -> None:
         for more in (1, 2)
     )
     shown = drawn(old, new).splitlines()
-    assert "  … and 60 more distinct changes; --format json has every finding" in shown
-    assert shown[-1] == "  … 91 more lines around the changes above"
-    assert len(shown) == 4 + 41 + 10
+    assert shown[-1] == "  … and 60 more distinct changes; --format json has every finding"
+    assert len(shown) == 4 + 40 + 1
+    with_verdicts = text.diff_text(compared(old, new), verdicts=True).splitlines()
+    cut = "  … cut after 59 lines: the changes above say where all are, --format json has every finding"
+    assert with_verdicts[-1] == cut
+    assert len(with_verdicts) == 4 + 41 + 60
 
 
 @pytest.mark.parametrize("width", [80, 100])
@@ -179,7 +182,7 @@ def test_lines_keep_to_the_width(width: int) -> None:
     name = "kernel_" * 20
     old = dump(graph(kernel(name=name + "left")))
     new = dump(graph(kernel(cluster(2), name=name + "right", grid=2**31 - 1)))
-    lines = text.diff_text(compared(old, new), width=width).splitlines()
+    lines = text.diff_text(compared(old, new), width=width, verdicts=True).splitlines()
     assert max(map(len, lines)) <= width
     assert any(line.startswith("  ~ [0] kernel kernel_kernel_") and "…  <<<2147483647x1x1" in line for line in lines)
     told = " ".join(line.strip() for line in lines)
