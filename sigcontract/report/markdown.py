@@ -8,7 +8,7 @@ from sigcontract.model import (
     Finding,
 )
 from sigcontract.report.names import safe, shortened
-from sigcontract.report.phrases import change_of, label_of, like_graphs, place_of, profile_of, summary
+from sigcontract.report.phrases import change_in, label_of, like_graphs, path_of, profile_of, summary
 
 __all__ = ["diff_markdown"]
 
@@ -39,9 +39,9 @@ def _row(finding: Finding) -> str:
     subject = shortened(finding.subject, 80) if finding.subject else ""
     cells = (
         f"**{finding.verdict}**",
-        _code(place_of(finding)),
+        _code(path_of(finding)),
         _text(subject),
-        _text(change_of(finding.old, finding.new)),
+        _text(change_in(finding)),
         _code(finding.rule),
         finding.evidence,
     )

@@ -198,7 +198,7 @@ def test_the_version_loads_these_modules_alone() -> None:
     )
     # Without site: what an environment installs there is loaded at every start of Python.
     ended = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
-    loaded = "cli cli.main cli.parser cli.terminal doors errors report report.names"
+    loaded = "cli cli.main cli.parser cli.terminal cli.workflow doors errors report report.names"
     assert ended.stdout.splitlines()[1].split() == [
         "0",
         "__main__",

@@ -1,0 +1,175 @@
+"""The distinct changes between two graphs: each once, with what changed, how often, and at which nodes.
+
+A graph of 24 equal layers in which the autotuner chose another kernel has one cause, not 24 findings. Causes are
+values; a report draws them.
+"""
+
+from collections.abc import Hashable, Iterator
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+
+from sigcontract.compare.graphs import Change, GraphChanges
+from sigcontract.model import Finding, GraphDiff, Verdict
+from sigcontract.update import is_difference
+
+__all__ = ["Cause", "CauseChange", "CauseKind", "causes_of", "causes_of_diff"]
+
+#: changed: nodes that both graphs have. added, removed: nodes of one side. graph: of the graph as a whole.
+#: unknown: what could not be told, whatever it is of.
+CauseKind = Literal["changed", "added", "removed", "graph", "unknown"]
+
+_KINDS: dict[str, CauseKind] = {"node.added": "added", "node.removed": "removed"}
+
+
+class CauseChange(NamedTuple):
+    """One thing that changed at every node of a cause.
+
+    Attributes
+    ----------
+    field
+        Path below the node, without a leading dot: ``grid_dim``; below the graph for edges: ``dependencies``.
+        Empty where the node as a whole is meant.
+    old, new
+        The two values; of an edge, of the first node of the cause.
+    rule
+        Id of the rule.
+    verdict
+        What an update makes of it.
+    """
+
+    field: str
+    old: int | str | None
+    new: int | str | None
+    rule: str
+    verdict: Verdict
+
+
+class Cause(Struct, frozen=True):
+    """One distinct change of one or more nodes.
+
+    Attributes
+    ----------
+    kind
+        What happened to the nodes.
+    subject
+        The kernel's mangled name, or the node's type; None where the nodes of the cause differ in it.
+    changes
+        What changed at each of the nodes, in the order of the record's fields.
+    count
+        How many nodes, those inside child graphs counted one by one.
+    paths
+        Paths of the nodes in the new graph (of removed nodes in the old one), ascending: ``nodes[3].graph.nodes[0]``.
+        All of them for nodes of the outermost graph; for nodes of graphs inside, and of what is not known, the first
+        few, so that ``count`` may be larger.
+    """
+
+    kind: CauseKind
+    subject: str | None
+    changes: tuple[CauseChange, ...]
+    count: int
+    paths: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the changes."""
+        return Verdict.worst(change.verdict for change in self.changes)
+
+
+def causes_of(found: GraphChanges) -> tuple[Cause, ...]:
+    """Return the distinct changes of two graphs, in the order of their first nodes, what is not known last."""
+    return _collected(_parts_of_changes(found.changes))
+
+
+def causes_of_diff(graph: GraphDiff) -> tuple[Cause, ...]:
+    """Return the distinct changes that the findings of a graph tell of.
+
+    A finding lists its first places only: of more, ``paths`` has the first few and ``count`` all.
+    """
+    return _collected(_parts_of_findings(graph.findings))
+
+
+class _Part(NamedTuple):
+    """One change, the nodes that it is at as far as they are listed, and how many there are."""
+
+    kind: CauseKind
+    subject: str | None
+    change: CauseChange
+    paths: tuple[str, ...]
+    times: int
+
+
+def _collected(parts: Iterator[_Part]) -> tuple[Cause, ...]:
+    """Join the changes that the same nodes have in common, then the nodes that have the same changes."""
+    joined: dict[Hashable, Cause] = {}
+    for kind, subject, change, paths, times in parts:
+        key = kind, subject, paths, times
+        known = joined.get(key)
+        changes = (change,) if known is None else (*known.changes, change)
+        joined[key] = Cause(kind, subject, changes, times, paths)
+    return tuple(sorted(joined.values(), key=lambda cause: cause.kind == "unknown"))
+
+
+def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
+    """Yield each change for the sets of nodes that have all of their changes in common."""
+    # A change may be at nodes of which some have another one besides: those are another cause.
+    at: dict[tuple[bool, str | None, str], tuple[int, ...]] = {}
+    nodes = list(map(_nodes_of, changes))
+    for number, change in enumerate(changes):
+        for path in nodes[number]:
+            key = change.known, change.subject, path
+            at[key] = (*at.get(key, ()), number)
+    sets: dict[tuple[str | None, tuple[int, ...]], list[str]] = {}
+    for (_, subject, path), numbers in at.items():
+        sets.setdefault((subject, numbers), []).append(path)
+    for (subject, numbers), paths in sets.items():
+        for number in numbers:
+            change = changes[number]
+            whole = len(paths) == len(nodes[number])
+            count = change.number if whole else len(paths)
+            yield _Part(_kind(change.difference.rule, known=change.known), subject, _told(change), tuple(paths), count)
+
+
+def _nodes_of(change: Change) -> list[str]:
+    """Return the paths of the nodes that a change is at: all places where it is drawn, else those that are listed."""
+    inner = change.paths[0].count("nodes[") > 1
+    if inner or not change.known or not change.places:
+        return list(dict.fromkeys(_node_of(path)[0] for path in change.paths))
+    return [f"nodes[{place.old if place.new is None else place.new}]" for place in change.places]
+
+
+def _told(change: Change) -> CauseChange:
+    difference = change.difference
+    field = _node_of(change.paths[0])[1]
+    return CauseChange(field, difference.old, difference.new, difference.rule, difference.verdict)
+
+
+def _parts_of_findings(findings: tuple[Finding, ...]) -> Iterator[_Part]:
+    for finding in findings:
+        nodes = dict.fromkeys(_node_of(path)[0] for path in (finding.path, *finding.also))
+        known = is_difference(finding.rule, finding.old, finding.new)
+        field = _node_of(finding.path)[1]
+        change = CauseChange(field, finding.old, finding.new, finding.rule, finding.verdict)
+        yield _Part(_kind(finding.rule, known=known), finding.subject, change, tuple(nodes), finding.count)
+
+
+def _kind(rule: str, *, known: bool) -> CauseKind:
+    if not known:
+        return "unknown"
+    return _KINDS.get(rule, "graph" if rule.startswith("graph.") else "changed")
+
+
+def _node_of(path: str) -> tuple[str, str]:
+    """Split a path into that of its innermost node, and the field below it.
+
+    An edge's path names the node that depends: ``nodes[3].graph.dependencies[1][0]`` is of ``nodes[3].graph.nodes[1]``.
+    """
+    head, edge, tail = path.rpartition("dependencies[")
+    if edge:
+        index, _, field = tail.partition("]")
+        return f"{head}nodes[{index}]", f"dependencies{field}"
+    head, node, tail = path.rpartition("nodes[")
+    if not node:
+        return "", path
+    index, _, field = tail.partition("]")
+    return f"{head}nodes[{index}]", field.removeprefix(".")
