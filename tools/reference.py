@@ -28,6 +28,27 @@ __all__ = ["PUBLIC", "setup", "undocumented"]
 #: Modules whose ``__all__`` is promised to users.
 PUBLIC = ("sigcontract", "sigcontract.driver", "sigcontract.errors", "sigcontract.registry")
 
+#: Names that a door lists for other packages of sigcontract. Users are promised none of them.
+INTERNAL = {
+    "sigcontract.driver": frozenset(
+        {
+            "BuildApi",
+            "DEFAULT_LABEL",
+            "DriverApi",
+            "GRAPH_CLASSES",
+            "LaunchObservations",
+            "ProcessReport",
+            "RecordSettings",
+            "UpdateOutcome",
+            "default_driver",
+            "graph_handle",
+            "handle_number",
+            "read_reports",
+            "run_program",
+        }
+    )
+}
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -47,7 +68,7 @@ def undocumented(documented: set[str]) -> list[str]:
         f"{module}.{name}"
         for module in PUBLIC
         for name in importlib.import_module(module).__all__
-        if id(_imported(f"{module}.{name}")) not in known
+        if name not in INTERNAL.get(module, ()) and id(_imported(f"{module}.{name}")) not in known
     ]
 
 
