@@ -26,6 +26,12 @@ class Verdict(StrEnum):
         """Return the worst: stale over rejected, either over undetermined, undetermined over what is safe."""
         return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.IDENTICAL)
 
+    @staticmethod
+    def of_update(verdicts: Iterable["Verdict"]) -> "Verdict":
+        """Return what an update is that shows all of these: where it is refused, nothing goes stale; else the worst."""
+        found = frozenset(verdicts)
+        return Verdict.REJECTED if Verdict.REJECTED in found else Verdict.worst(found)
+
     @property
     def badness(self) -> int:
         """Place in the order of `worst`, from 0 for identical."""
@@ -103,7 +109,9 @@ class GraphDiff(Record, frozen=True, kw_only=True):
     label: Annotated[Text, Meta(description="The label, of the new dump where both have one.")]
     old_label: Annotated[Text | None, Meta(description="Its label in the old dump; null: the graph is new.")]
     new_label: Annotated[Text | None, Meta(description="Its label in the new dump; null: the graph is gone.")]
-    verdict: Annotated[Verdict, Meta(description="The worst of the findings.")]
+    verdict: Annotated[
+        Verdict, Meta(description="What an update is: where it is refused, nothing goes stale; else the worst.")
+    ]
     findings: Annotated[tuple[Finding, ...], Meta(description="In the order of the new graph's nodes.")]
 
 

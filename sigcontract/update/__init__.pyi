@@ -5,8 +5,17 @@ from sigcontract.update.attributes import (
     attribute_path as attribute_path,
     by_rule as by_rule,
 )
+from sigcontract.update.changes import (
+    corresponding_changes as corresponding_changes,
+    is_of_function as is_of_function,
+    node_changes as node_changes,
+)
 from sigcontract.update.field_rules import (
     field_differences as field_differences,
+)
+from sigcontract.update.function_changes import (
+    SETTINGS as SETTINGS,
+    is_durable as is_durable,
 )
 from sigcontract.update.groups import (
     MEMORY_SOURCE as MEMORY_SOURCE,
@@ -32,10 +41,8 @@ from sigcontract.update.pairing import (
 )
 from sigcontract.update.policies import (
     POLICIES as POLICIES,
-    SETTINGS as SETTINGS,
     blocks_sharing as blocks_sharing,
     check_policy as check_policy,
-    is_durable as is_durable,
     is_unproven as is_unproven,
     judged_key as judged_key,
     judged_same as judged_same,

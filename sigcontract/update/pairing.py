@@ -6,7 +6,7 @@ from a queue that starts with the last sink; the dependencies of a pair are pair
 were added. What a node itself forbids is asked of the caller, because that depends on driver and flags.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from sigcontract.model import (
@@ -34,6 +34,7 @@ __all__ = [
     "Pairing",
     "Refusal",
     "body_pairs",
+    "first_refusal",
     "is_device_updatable",
     "pair_graphs",
     "subject_of",
@@ -243,6 +244,16 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
     return pairing._replace(refusal=_follow(held, candidate, judge, pairing, alike=alike))
 
 
+def first_refusal(barriers: Iterable[NodeRefusal | Doubt]) -> NodeRefusal | tuple[Doubt, ...]:
+    """Return where the driver stops at a pair of nodes, or all that leaves open whether it does."""
+    doubts = []
+    for barrier in barriers:
+        if isinstance(barrier, NodeRefusal):
+            return barrier
+        doubts.append(barrier)
+    return tuple(doubts)
+
+
 def is_device_updatable(entry: LaunchAttribute | None) -> bool:
     """Say whether an entry of attribute 13 says that the device may update its node."""
     return entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable != 0
@@ -300,15 +311,15 @@ def _follow(  # noqa: C901, PLR0912  one branch for each step of the driver's ru
                     partner_of_new[edge.node] = edge.node
                     queue.append((edge.node, edge.node))
             continue
-        for place, new_edge in enumerate(new_edges):
-            old_edge = old_edges[place]
+        for position, new_edge in enumerate(new_edges):
+            old_edge = old_edges[position]
             before, after = old_edge.node, new_edge.node
             same_data = old_edge == new_edge or _data(old_edge) == _data(new_edge)
             if same_data and partner_of_old[before] == partner_of_new[after] == unpaired:
                 partner_of_old[before], partner_of_new[after] = after, before
                 queue.append((before, after))
             elif not same_data or partner_of_old[before] != after:
-                return _edge_refusal(new, place, old_edge, new_edge, subject_of(new_node))
+                return _edge_refusal(new, position, old_edge, new_edge, subject_of(new_node))
     return None
 
 
@@ -337,8 +348,8 @@ def _shape_refusal(
     return Refusal("node.type", UpdateResult.ERROR_NODE_TYPE_CHANGED, at, None, at, *types, subject)
 
 
-def _edge_refusal(index: int, place: int, old: "Dependency", new: "Dependency", subject: str) -> Refusal:
-    at, from_at, path = f"nodes[{index}]", f"nodes[{new.node}]", f"dependencies[{index}][{place}]"
+def _edge_refusal(index: int, position: int, old: "Dependency", new: "Dependency", subject: str) -> Refusal:
+    at, from_at, path = f"nodes[{index}]", f"nodes[{new.node}]", f"dependencies[{index}][{position}]"
     if _data(old) != _data(new):
         return _topology("edge.data", path, (_edge_text(old), _edge_text(new)), subject, at, from_at)
     return _topology("topology.dependency", f"{path}.node", (old.node, new.node), subject, at, from_at)
