@@ -93,13 +93,14 @@ class GraphChanges(NamedTuple):
         )
 
 
-def compare_graphs(
+def compare_graphs(  # noqa: PLR0913  two graphs, and four separate questions about them
     old: GraphSignature,
     new: GraphSignature,
     profile: DriverProfile | None,
     *,
     policy: str = "portable",
     one_capture: bool = False,
+    flags: int = 0,
 ) -> GraphChanges:
     """Compare two graphs that correspond.
 
@@ -116,12 +117,14 @@ def compare_graphs(
     one_capture
         Whether both were read by one process in one moment, so that equal handles are one function. Under the share
         policies other handles are another one, as they are for an executable.
+    flags
+        CUgraphInstantiate_flags of the executable whose update is judged.
     """
-    return _GraphComparison(old, new, profile, policy=policy, one_capture=one_capture).changes()
+    return _GraphComparison(old, new, profile, policy=policy, one_capture=one_capture, flags=flags).changes()
 
 
 class _GraphComparison:
-    def __init__(
+    def __init__(  # noqa: PLR0913  as for compare_graphs
         self,
         old: GraphSignature,
         new: GraphSignature,
@@ -129,8 +132,10 @@ class _GraphComparison:
         *,
         policy: str,
         one_capture: bool,
+        flags: int,
     ) -> None:
         self._profile = profile
+        self._flags = flags
         self._policy = policy
         self._old, self._new = old, new
         # Handles of one capture are what an executable knows functions by.
@@ -141,7 +146,7 @@ class _GraphComparison:
         self._evidence_of: dict[tuple[int, int], Counter[tuple[str, int, int]]] = {}
         self._changes_of: dict[tuple[int, int], list[Change]] = {}
         correspondence = None if by_value else Correspondence(self._evidence(old, new))
-        self._comparer = NodeComparer(profile, correspondence)
+        self._comparer = NodeComparer(profile, correspondence, flags=flags)
         # By function number, kern and func: what proves anything in one capture alone.
         self._handles = tuple(dict(self._handles_in(graph)) if one_capture else {} for graph in (old, new))
 
@@ -158,12 +163,12 @@ class _GraphComparison:
         one_length = len(self._old.nodes) == len(self._new.nodes)
         if moved and one_length:
             changes = self._with_moves_judged(changes)
-        effects = Effects(self._profile, 0)
+        effects = Effects(self._profile, self._flags)
         kept = [change for change in changes if blocks_sharing(self._policy, change.difference, effects)]
         if kept or not changes or not one_length:
             return kept
         # The policy has the last word: nodes that moved may not go together with those that they come to stand beside.
-        return kept if same(self._policy, *self._side_by_side(), self._profile).same else changes
+        return kept if same(self._policy, *self._side_by_side(), self._profile, flags=self._flags).same else changes
 
     def _side_by_side(self) -> tuple[GraphSignature, GraphSignature]:
         """Return both graphs in the numbers of one."""
@@ -279,7 +284,7 @@ class _GraphComparison:
 
     def _with_moves_judged(self, changes: list[Change]) -> list[Change]:
         """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by similarity."""
-        prediction = predict_update(*self._side_by_side(), self._profile)
+        prediction = predict_update(*self._side_by_side(), self._profile, flags=self._flags)
         verdict = Verdict.worst((prediction.verdict, Verdict.UPDATABLE))
         if verdict is Verdict.REJECTED:
             return changes

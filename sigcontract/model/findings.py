@@ -109,9 +109,7 @@ class GraphDiff(Record, frozen=True, kw_only=True):
     label: Annotated[Text, Meta(description="The label, of the new dump where both have one.")]
     old_label: Annotated[Text | None, Meta(description="Its label in the old dump; null: the graph is new.")]
     new_label: Annotated[Text | None, Meta(description="Its label in the new dump; null: the graph is gone.")]
-    verdict: Annotated[
-        Verdict, Meta(description="What an update is: where it is refused, nothing goes stale; else the worst.")
-    ]
+    verdict: Annotated[Verdict, Meta(description="The worst of the findings.")]
     findings: Annotated[tuple[Finding, ...], Meta(description="In the order of the new graph's nodes.")]
 
 

@@ -20,6 +20,7 @@ from sigcontract.model import (
     Verdict,
 )
 from sigcontract.report.hunks import Part, Row, is_note, parts_of
+from sigcontract.report.left_out import left_out
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_of, counted, label_of, like_graphs, profile_of, summary
 from sigcontract.update import (
@@ -98,8 +99,7 @@ def _lines(comparison: DumpComparison, page: _Page) -> Iterator[str]:
     result = comparison.diff
     verdict, _, rest = summary(result).partition(":")
     yield f"{page.verdict(result.verdict)}:{rest}" if rest else verdict
-    if result.findings:
-        yield profile_of(result)
+    yield profile_of(result) if result.findings else left_out(comparison.policy)
     if result.environment:
         yield ""
         yield page("environment", _BOLD)

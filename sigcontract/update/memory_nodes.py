@@ -102,9 +102,7 @@ def _owner(old: PointerFacts | None, new: PointerFacts | None, at: str, names: t
     if old is not None and new is not None:
         for name, before, after in _changed(old, new, names):
             if before is not None and after is not None:
-                yield NodeRefusal(
-                    "memory.owner", _PARAMETERS, f"{at}.pointer.{name}", field_text(before), field_text(after)
-                )
+                yield NodeRefusal("memory.owner", _PARAMETERS, f"{at}.pointer.{name}", *_shown(name, before, after))
 
 
 def _memcpy_barriers(old: MemcpyNode, new: MemcpyNode) -> _Barriers:
@@ -272,7 +270,13 @@ def _pointer(rule: str, pointers: _Pointers, at: str) -> Iterator[Difference]:
             yield by_rule(rule, f"{at}.pointer", *("unknown" if facts is None else "known" for facts in pointers))
         return
     for name, before, after in _changed(old, new, old.__struct_fields__):
-        yield by_rule(rule, f"{at}.pointer.{name}", *map(field_text, (before, after)))
+        yield by_rule(rule, f"{at}.pointer.{name}", *_shown(name, before, after))
+
+
+def _shown(name: str, *values: object) -> Iterator[int | str | None]:
+    """Yield values of a field of PointerFacts for people: a context is a handle, and those are told in hexadecimal."""
+    for value in values:
+        yield f"{value:#x}" if name == "context" and isinstance(value, int) else field_text(value)
 
 
 def may_be_managed(node: MemcpyNode) -> bool:

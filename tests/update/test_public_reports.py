@@ -129,7 +129,7 @@ def test_bodies_that_nobody_can_read_are_never_equal() -> None:
         answer = same(policy, hidden, hidden, H200)
         assert not answer.same
         assert {reason.rule for reason in answer.reasons} == {"conditional.unreadable"}
-    assert gate(diff(rank(0, hidden), rank(1, hidden), H200).findings, "any") == "undetermined"
+    assert gate(diff(rank(0, hidden), rank(1, hidden), H200), "any") == "undetermined"
 
 
 def test_a_kernel_of_one_name_that_was_built_anew_is_another_kernel() -> None:
