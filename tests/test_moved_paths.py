@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from sigcontract.driver import verify_update
-from sigcontract.update import key, same
+from sigcontract.update import group_dumps, key, same
 
 
 def test_the_policies_moved_to_update() -> None:
@@ -13,6 +13,13 @@ def test_the_policies_moved_to_update() -> None:
     with pytest.warns(DeprecationWarning, match=r"^import key and same from sigcontract\.update$"):
         from sigcontract.compare import policies  # noqa: PLC0415  the import is what warns
     assert (policies.key, policies.same) == (key, same)
+
+
+def test_the_groups_moved_to_update() -> None:
+    sys.modules.pop("sigcontract.compare.groups", None)
+    with pytest.warns(DeprecationWarning, match=r"^import group_dumps from sigcontract\.update$"):
+        from sigcontract.compare import groups  # noqa: PLC0415  the import is what warns
+    assert groups.group_dumps is group_dumps
 
 
 def test_verifying_an_update_moved_to_the_door_of_the_driver() -> None:

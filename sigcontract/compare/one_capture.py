@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from sigcontract.compare.graphs import Change, GraphChanges, Place
-from sigcontract.model import Finding, UpdatePrediction, Verdict
+from sigcontract.model import Finding, UpdatePrediction, UpdateResult, Verdict
 from sigcontract.update import Difference
 
 __all__ = ["with_prediction"]
@@ -13,26 +13,32 @@ __all__ = ["with_prediction"]
 _NODE: Final = re.compile(r"nodes\[(\d+)\]")
 #: Refusals that say that the graphs are built otherwise, which a diff tells as nodes and edges of its own.
 _STRUCTURE: Final = ("topology.", "edge.", "node.")
+#: What keeps the functions of two runs from being proved one.
+_OF_TWO_RUNS: Final = frozenset({"function.code-unknown", "function.facts-unknown", "function.name-not-durable"})
 
 
 def with_prediction(found: GraphChanges, prediction: UpdatePrediction) -> GraphChanges:
     """Return the changes, and what an update refuses, keeps stale or leaves open that is not among them.
 
-    In one process another context is refused and another handle is another function, whichever two runs show.
+    In one process another context is refused and another handle is another function, whichever two runs show. What two
+    runs cannot prove of functions needs no proof there, unless the update is refused before it gets to them.
     """
-    told = {path for change in found.changes for path in change.paths}
-    verdicts = {change.difference.verdict for change in found.changes}
+    kept = found.changes
+    if prediction.result is UpdateResult.SUCCESS:
+        kept = [change for change in kept if change.difference.rule not in _OF_TWO_RUNS]
+    dropped = len(kept) < len(found.changes)
+    told = {path for change in kept for path in change.paths}
+    verdicts = {change.difference.verdict for change in kept}
     added = [
         finding
         for finding in prediction.findings
-        if not finding.verdict.safe
+        if (not finding.verdict.safe or (dropped and finding.path.endswith(".func")))
         and finding.path not in told
         and not (finding.rule.startswith(_STRUCTURE) and Verdict.REJECTED in verdicts)
         # What is not known of two functions is told in terms of two runs already.
         and not (finding.verdict is Verdict.UNDETERMINED and Verdict.UNDETERMINED in verdicts)
     ]
-    changes = sorted([*found.changes, *_as_changes(found, added)], key=_first_place)
-    return found._replace(changes=changes) if added else found
+    return found._replace(changes=sorted([*kept, *_as_changes(found, added)], key=_first_place))
 
 
 def _as_changes(found: GraphChanges, findings: Iterable[Finding]) -> list[Change]:

@@ -29,6 +29,7 @@ from sigcontract.model.findings import (
     Evidence as Evidence,
     Finding as Finding,
     GraphDiff as GraphDiff,
+    GraphPrediction as GraphPrediction,
     UpdatePrediction as UpdatePrediction,
     UpdateResult as UpdateResult,
     Verdict as Verdict,
@@ -43,6 +44,14 @@ from sigcontract.model.graph import (
     Dependency as Dependency,
     GraphSignature as GraphSignature,
     NodeSignature as NodeSignature,
+)
+from sigcontract.model.groups import (
+    DumpGap as DumpGap,
+    GraphGroup as GraphGroup,
+    GraphName as GraphName,
+    GroupsReport as GroupsReport,
+    NearestGraph as NearestGraph,
+    PolicyGroups as PolicyGroups,
 )
 from sigcontract.model.nodes import (
     BatchMemOpNode as BatchMemOpNode,

@@ -8,7 +8,16 @@ from msgspec import Meta
 
 from sigcontract.model.record import ExactInt, Record, Text, UInt32
 
-__all__ = ["DumpDiff", "Evidence", "Finding", "GraphDiff", "UpdatePrediction", "UpdateResult", "Verdict"]
+__all__ = [
+    "DumpDiff",
+    "Evidence",
+    "Finding",
+    "GraphDiff",
+    "GraphPrediction",
+    "UpdatePrediction",
+    "UpdateResult",
+    "Verdict",
+]
 
 
 class Verdict(StrEnum):
@@ -101,6 +110,17 @@ class UpdatePrediction(Record, frozen=True, kw_only=True):
     node: Annotated[Text | None, Meta(description="Path in the candidate of the error node, as nodes[3]; null: none.")]
     from_node: Annotated[Text | None, Meta(description="Path in the candidate of the dependency that does not match.")]
     findings: Annotated[tuple[Finding, ...], Meta(description="Differences along the driver's pairing.")]
+
+
+class GraphPrediction(Record, frozen=True, kw_only=True):
+    """What cuGraphExecUpdate would answer for two graphs of dumps, by their labels."""
+
+    held: Annotated[Text, Meta(description="Label of the graph that the executable holds.")]
+    candidate: Annotated[Text, Meta(description="Label of the graph to update it to.")]
+    fixed: Annotated[Text | None, Meta(description="Label of the graph of its first launch; null: the one held.")]
+    flags: Annotated[UInt32, Meta(description="CUgraphInstantiate_flags of the executable.")]
+    profile: Annotated[Text | None, Meta(description="Id of the driver profile that was judged by; null: none.")]
+    prediction: Annotated[UpdatePrediction, Meta(description="The answer.")]
 
 
 class GraphDiff(Record, frozen=True, kw_only=True):

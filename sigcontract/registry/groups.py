@@ -14,6 +14,7 @@ from sigcontract.model import (
     Finding,
     GraphSignature,
     LabeledGraph,
+    NodeSignature,
     Record,
     Text,
     UInt32,
@@ -24,6 +25,7 @@ from sigcontract.update import (
     check_policy,
     judged_key,
     same,
+    single_exec_finding,
 )
 from sigcontract.wire import (
     validate,
@@ -184,8 +186,7 @@ class SignatureRegistry:
         self._validate(signature)
         digest = judged_key(self.policy, signature, self._judge)
         # What is not the same as itself is the same as no other. Of one key, all else is the same.
-        alone = unknowns(self.policy, signature, distinct_nodes(signature), self._judge)
-        return self._add(signature, label, digest, alone)
+        return self._add(signature, label, digest, self._alone(signature))
 
     def register_alone(self, signature: GraphSignature, label: str, alone: tuple[Finding, ...]) -> Group:
         """Put a graph into a group of its own that no other graph can join, for the reason given.
@@ -215,7 +216,20 @@ class SignatureRegistry:
 
     def why_not(self, a: Group | GraphSignature, b: Group | GraphSignature) -> tuple[Finding, ...]:
         """Return what keeps two graphs, or the first graphs of two groups, apart; empty where nothing does."""
+        for graph in (_graph(b), _graph(a)):
+            single = self._single_exec(graph, distinct_nodes(graph))
+            if single is not None:
+                return (single,)
         return same(self.policy, _graph(a), _graph(b), self.profile, flags=self._flags).reasons
+
+    def _alone(self, signature: GraphSignature) -> tuple[Finding, ...]:
+        nodes = distinct_nodes(signature)
+        single = self._single_exec(signature, nodes)
+        return unknowns(self.policy, signature, nodes, self._judge) if single is None else (single,)
+
+    def _single_exec(self, signature: GraphSignature, nodes: tuple[NodeSignature, ...]) -> Finding | None:
+        """Return why CUDA allows a graph one executable only; in several processes it has several anyway."""
+        return None if self.policy == "portable" else single_exec_finding(signature, nodes)
 
     def stats(self) -> GroupStats:
         """Count graphs, groups, groups of one, and the largest group."""

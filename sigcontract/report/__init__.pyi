@@ -28,6 +28,9 @@ from sigcontract.report.node_table import (
 from sigcontract.report.phrases import (
     counted as counted,
 )
+from sigcontract.report.prediction_text import (
+    render_prediction as render_prediction,
+)
 from sigcontract.report.profile_table import (
     profile_lines as profile_lines,
 )

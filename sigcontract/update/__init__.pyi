@@ -19,10 +19,6 @@ from sigcontract.update.function_changes import (
 )
 from sigcontract.update.groups import (
     MEMORY_SOURCE as MEMORY_SOURCE,
-    DumpGap as DumpGap,
-    GraphName as GraphName,
-    NearMiss as NearMiss,
-    PolicyGroups as PolicyGroups,
     gaps as gaps,
     group_dumps as group_dumps,
 )
@@ -61,6 +57,10 @@ from sigcontract.update.rules import (
 )
 from sigcontract.update.similarity import (
     similarity_key as similarity_key,
+)
+from sigcontract.update.single_exec import (
+    single_exec_finding as single_exec_finding,
+    sole_exec as sole_exec,
 )
 from sigcontract.update.undetermined import (
     WITHOUT_VALUE as WITHOUT_VALUE,

@@ -90,6 +90,8 @@ def test_in_one_capture_a_diff_has_the_verdict_of_the_prediction(
         assert found.verdict is prediction.verdict
     elif policy == "portable":
         assert prediction.verdict.safe
+    if prediction.verdict.safe and policy == "portable":
+        assert all(finding.verdict.safe for finding in found.findings)
 
 
 @pytest.mark.parametrize("policy", BY_VALUE)
@@ -115,7 +117,7 @@ def test_in_one_capture_a_diff_judges_a_field_as_the_prediction_does(
 
 
 CONTEXT = PointerFacts(memory_type=2, device_ordinal=0, context=0xC1, managed=False)
-SINGLE = {
+SINGLE: dict[str, tuple[NodeSignature, NodeSignature]] = {
     "width of a 1D memset": (memset(width=32), memset(width=64)),
     "address of a memset": (memset(), memset(destination=0x2000)),
     "context of a memset": (memset(), replace(memset(), pointer=CONTEXT)),
@@ -130,8 +132,7 @@ SINGLE = {
 @pytest.mark.parametrize("case", SINGLE)
 @pytest.mark.parametrize("inside", [False, True], ids=["outside", "in a child graph"])
 def test_one_field_has_one_rule_and_one_verdict_everywhere(case: str, inside: bool) -> None:
-    nodes = [ChildGraphNode(graph=graph(node)) if inside else node for node in SINGLE[case]]
-    a, b = map(graph, nodes)
+    a, b = (graph(ChildGraphNode(graph=graph(node)) if inside else node) for node in SINGLE[case])
     prediction = predict_update(a, b, H200, flags=8)
     said = [(finding.rule, finding.verdict, finding.path, finding.old, finding.new) for finding in prediction.findings]
     for policy in POLICIES:
