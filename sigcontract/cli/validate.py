@@ -41,6 +41,8 @@ class _Checked(NamedTuple):
     document: str | None = None
     version: int | None = None
     graphs: int | None = None
+    #: Whether the writer of a dump ended in order; None where it is no dump.
+    complete: bool | None = None
 
 
 def register(subparsers: Subparsers) -> None:
@@ -70,14 +72,16 @@ def _check(file: str) -> _Checked:
         record = decode(data)
     except SigcontractError as error:
         return _Checked(file, [error])
-    graphs = len(record.graphs) if isinstance(record, SignatureDump) else None
-    return _Checked(file, [], form.document, form.version, graphs)
+    if not isinstance(record, SignatureDump):
+        return _Checked(file, [], form.document, form.version)
+    return _Checked(file, [], form.document, form.version, len(record.graphs), record.complete)
 
 
 def _lines(found: _Checked) -> list[str]:
     if not found.faults:
         size = "" if found.graphs is None else f", {counted(found.graphs, 'graph')}"
-        return [f"{found.file}: valid {found.document} {found.version}{size}"]
+        cut = ", incomplete: what came after its writer's last write is missing" if found.complete is False else ""
+        return [f"{found.file}: valid {found.document} {found.version}{size}{cut}"]
     return [
         f"{found.file}: {counted(len(found.faults), 'fault')}",
         *(f"  error[{fault.code}]: {fault}" for fault in found.faults),
@@ -91,6 +95,7 @@ def _as_object(found: _Checked) -> dict[str, Any]:
         "document": found.document,
         "version": found.version,
         "graphs": found.graphs,
+        "complete": found.complete,
         "faults": [
             {
                 "code": fault.code,

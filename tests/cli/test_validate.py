@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sigcontract.cli.main import main
 from sigcontract.wire.codec import save
@@ -86,6 +87,7 @@ def test_the_json_form_has_code_path_and_message_of_each_fault(
         "document": "sigcontract.dump",
         "version": 2,
         "graphs": 3,
+        "complete": True,
         "faults": [],
     }
     assert (second["document"], second["version"], second["graphs"]) == (None, None, None)
@@ -124,3 +126,13 @@ def test_a_name_that_says_another_format_is_a_fault_as_it_is_for_every_reader(
         f"{path}: 1 fault",
         "  error[magic]: the name says msgpack, the bytes do not; rename the file (at $)",
     ]
+
+
+def test_a_dump_that_was_cut_off_is_valid_and_said_to_be_incomplete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.dump.json"
+    save(replace(DUMP, complete=False), cut)
+    assert main(["validate", str(cut)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.endswith(", incomplete: what came after its writer's last write is missing\n")
