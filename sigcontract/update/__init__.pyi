@@ -29,6 +29,9 @@ from sigcontract.update.labels import (
     by_label as by_label,
     no_graph as no_graph,
 )
+from sigcontract.update.launchable import (
+    unlaunchable as unlaunchable,
+)
 from sigcontract.update.pairing import (
     NodeRefusal as NodeRefusal,
     body_pairs as body_pairs,
