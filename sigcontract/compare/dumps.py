@@ -7,6 +7,7 @@ from sigcontract.compare.graphs import GraphChanges, compare_graphs
 from sigcontract.compare.matching import GraphPair, is_partial, match_graphs
 from sigcontract.compare.one_capture import with_prediction
 from sigcontract.model import (
+    MAX_EXACT_INT,
     DeviceInfo,
     DriverProfile,
     DumpDiff,
@@ -23,7 +24,7 @@ from sigcontract.profiles import (
     check_profile,
     named_profile,
 )
-from sigcontract.update import RULES, check_policy, no_graph, predict_update
+from sigcontract.update import RULES, NodeJudge, check_policy, judged_update, no_graph
 from sigcontract.wire import (
     explains_invalid,
     wrong_type,
@@ -166,7 +167,8 @@ def _judged(  # noqa: PLR0913  two graphs, and what they are compared for
     found = compare_graphs(old, new, profile, policy=policy, one_capture=one_capture, flags=flags)
     if not one_capture:
         return found, None
-    prediction = predict_update(old, new, profile, flags=flags)
+    # Every place counts here: layers that changed alike are folded.
+    prediction = judged_update(old, new, NodeJudge(profile, flags), max_also=MAX_EXACT_INT)
     return (with_prediction(found, prediction) if policy == "portable" else found), prediction.verdict
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from sigcontract.compare.graphs import Change, GraphChanges, Place
 from sigcontract.model import Finding, UpdatePrediction, UpdateResult, Verdict
-from sigcontract.update import Difference
+from sigcontract.update import MAX_ALSO, Difference
 
 __all__ = ["with_prediction"]
 
@@ -58,7 +58,7 @@ def _as_changes(found: GraphChanges, findings: Iterable[Finding]) -> list[Change
                 difference,
                 finding.subject,
                 [Place(index, old_of.get(index), index) for index in sorted(set(places))],
-                paths,
+                paths[: 1 + MAX_ALSO],
                 finding.count,
             )
         )

@@ -246,8 +246,9 @@ def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterato
             elif difference.rule != "function.name-not-durable":  # told of each node below
                 yield difference
 
-    for placed in _by_index(portable_form(a), portable_form(b), changes):
-        yield placed, True
+    if a is not b:
+        for placed in _by_index(portable_form(a), portable_form(b), changes):
+            yield placed, True
     for graph in (a,) if a == b else (a, b):
         for path, node in graph.walk():
             for difference in _portable_unknowns(node, judge):

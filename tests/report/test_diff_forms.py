@@ -88,7 +88,9 @@ g0, g1: undetermined, 9 nodes
 
 kernel.attribute-unknown: undetermined, reported
   The value of this attribute is not known on at least one side (unreadable, unsupported, or never asked for).
-  The driver may keep the old value and report success; the same function is no proof of the same value.
+  The driver may keep the old value and report success, which of a preferred cluster is a hang on devices that
+  have them (GB300); the same function is no proof of the same value. Record with observation on (sigcontract
+  record), which sees it at the launch, or name a profile of this driver (--profile, sigcontract doctor).
 
 function.code-unknown: undetermined, measured
   The machine code of at least one side was not observed, and across processes nothing else proves that two
