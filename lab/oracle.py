@@ -18,7 +18,7 @@ from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.findings import UpdatePrediction
 from sigcontract.model.graph import GraphSignature
 
-__all__ = ["Answer", "Predict", "Step", "Walk", "run_walk", "update"]
+__all__ = ["Answer", "Predict", "Step", "Walk", "run_walk", "update", "updated"]
 
 _NOT_WRITTEN = -1
 _NO_LAUNCH = "no launch"
@@ -82,17 +82,22 @@ class _UpdateInfo(ctypes.Structure):
 
 
 def update(graph_exec: Any, candidate: BuiltGraph) -> Answer:
-    """Call cuGraphExecUpdate_v2 directly: cuda-bindings drops the reason of a refusal."""
-    info = _UpdateInfo(result=_NOT_WRITTEN)
-    function = ctypes.CDLL("libcuda.so.1").cuGraphExecUpdate_v2
-    function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    status = driver.CUresult(function(int(graph_exec), int(candidate.handle), ctypes.byref(info))).name
+    """Update, and return the driver's answer with the paths of the nodes that it names."""
+    status, info = updated(graph_exec, int(candidate.handle))
     result = "not written" if info.result == _NOT_WRITTEN else UpdateResult(info.result).name
     if info.node is None and info.from_node is None:
         return Answer(status, result, None, None)
     with as_call_errors():
         paths = node_paths(candidate)
     return Answer(status, result, _path(paths, info.node), _path(paths, info.from_node))
+
+
+def updated(graph_exec: Any, graph: int) -> tuple[str, _UpdateInfo]:
+    """Call cuGraphExecUpdate_v2 directly: cuda-bindings drops the reason of a refusal."""
+    info = _UpdateInfo(result=_NOT_WRITTEN)
+    function = ctypes.CDLL("libcuda.so.1").cuGraphExecUpdate_v2
+    function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    return driver.CUresult(function(int(graph_exec), graph, ctypes.byref(info))).name, info
 
 
 def _path(paths: dict[int, str], handle: int | None) -> str | None:

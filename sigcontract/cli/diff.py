@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sigcontract.cli.flags import add_flags
 from sigcontract.cli.output import printable_json
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
@@ -38,6 +39,7 @@ _EXAMPLE = """\
 sigcontract diff before.dump.json after.dump.json               what differs, layer by layer
 sigcontract diff a.dump.json b.dump.json --fail-on rejected     status 1 from rejected updates on
 sigcontract diff a.dump.json a.dump.json --pair bs=1 bs=2       two graphs of one dump
+sigcontract predict a.dump.json --held bs=1 --candidate bs=2    why an update of the one to the other fails
 sigcontract diff a.dump.json b.dump.json --output json=diff.json --output github=-
                                                                 several forms from one run
 """
@@ -90,6 +92,7 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--profile", metavar="ID|FILE", help="driver profile for the verdicts (default: the one that both dumps name)"
     )
+    add_flags(parser)
     parser.add_argument(
         "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be given several times"
     )
@@ -116,7 +119,9 @@ def run(args: argparse.Namespace) -> int:
         old = load(args.old, expect=SignatureDump)
         # One file is one dump; two equal ones need not be, where they cannot say what differs.
         new = old if _same_file(args.old, args.new) else load(args.new, expect=SignatureDump)
-        comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph, pairs=args.pair)
+        comparison = compare_dumps(
+            old, new, profile, policy=args.policy, flags=args.flags, labels=args.graph, pairs=args.pair
+        )
         for form, file in outputs:
             if file == "-":
                 color, width = use_color(sys.stdout), columns()
@@ -125,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
                 stream.write(_rendered(comparison, form, color=color, width=width, verdicts=args.verdicts))
             else:
                 write_bytes(Path(file), _rendered(comparison, form, verdicts=args.verdicts).encode())
-    return _STATUS[gate(comparison.diff.findings, args.fail_on)]
+    return _STATUS[gate(comparison.diff, args.fail_on)]
 
 
 @contextmanager

@@ -3,10 +3,12 @@
 import argparse
 import sys
 
-from sigcontract.cli.output import write_json
+from sigcontract.cli.flags import add_flags
+from sigcontract.cli.output import printable
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.model import (
+    GroupsReport,
     SignatureDump,
 )
 from sigcontract.profiles import (
@@ -22,21 +24,24 @@ from sigcontract.update import (
     group_dumps,
 )
 from sigcontract.wire import (
+    encode,
     load,
 )
 
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract groups server.dump.json                             under every policy
-sigcontract groups server.dump.json --policy share              as a registry would share
+sigcontract groups server.dump.json                             under the widest policy that is safe
+sigcontract groups server.dump.json --policy share              as a registry shares by default
 sigcontract groups rank0.dump.json rank1.dump.json --policy portable
                                                                 which are the same on two ranks
 """
 
 _DESCRIPTION = """\
-Show which graphs could share an executable under each policy, the nearest miss of each graph that is alone with what
-parts the two, and the executables and memory that sharing saves.
+Show which graphs could share an executable, the graph of another group that each comes nearest to with what keeps the
+two apart, and the executables and memory that sharing saves. By default the policy is the widest that is safe: under a
+driver profile, which says what may go stale, functions may differ; else they may not. One line says what each other
+policy would give.
 
 exit status: 0 done, 2 wrong usage or input, 3 a dump is cut off or empty, or cannot be judged by the profile
 """
@@ -57,8 +62,9 @@ def register(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="POLICY",
-        help=f"only this one of {', '.join(POLICIES)}; may be given several times",
+        help=f"one of {', '.join(POLICIES)}; may be given several times (default: the widest that is safe)",
     )
+    add_flags(parser)
     parser.add_argument(
         "--profile", metavar="ID|FILE", help="driver profile to judge by (default: the one that the dumps name)"
     )
@@ -68,10 +74,18 @@ def run(args: argparse.Namespace) -> int:
     """Group and show."""
     dumps = [load(path, expect=SignatureDump) for path in args.dumps]
     profile = named_profile(*dumps) if args.profile is None else load_profile(args.profile)
-    found = group_dumps(dumps, args.policy or POLICIES, profile)
-    missing = gaps(dumps)
+    policies = args.policy or ["share" if profile is None else "share-functions"]
+    report = GroupsReport(
+        dumps=tuple(map(printable, args.dumps)),
+        gaps=gaps(dumps),
+        profile=None if profile is None else profile.id,
+        flags=args.flags,
+        memory_source=MEMORY_SOURCE,
+        policies=group_dumps(dumps, policies, profile, flags=args.flags),
+    )
     if args.format == "json":
-        write_json({"dumps": args.dumps, "gaps": missing, "memory_source": MEMORY_SOURCE, "policies": found})
+        sys.stdout.write(encode(report).decode())
     else:
-        sys.stdout.write(render_groups(found, args.dumps, missing))
-    return Exit.UNDETERMINED if missing else Exit.OK
+        others = [] if args.policy else [policy for policy in POLICIES if policy not in policies]
+        sys.stdout.write(render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0)))
+    return Exit.UNDETERMINED if report.gaps else Exit.OK

@@ -4,17 +4,15 @@ Results go to standard output, everything else to standard error. An error is on
 ``sigcontract: error[code]: message``, and the message says what to do. The help tells what the exit status says.
 """
 
-import argparse
-import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, cast
+from typing import cast
 
-from sigcontract import __version__
-from sigcontract.cli.parser import Exit, Parser, Subparsers
+from sigcontract.cli.commands import COMMANDS, command_module, parser_of
+from sigcontract.cli.parser import Exit
 from sigcontract.cli.workflow import without_commands
 from sigcontract.errors import NotComparableError, SigcontractError, UsageError
 from sigcontract.report import (
@@ -23,35 +21,9 @@ from sigcontract.report import (
 
 __all__ = ["COMMANDS", "console", "main"]
 
-#: Each is a module of this package with ``register`` and ``run``. Only the command that was asked for is imported.
-COMMANDS: tuple[str, ...] = ("record", "show", "validate", "migrate", "diff", "groups", "schema", "rules", "doctor")
-
 #: What a shell reports for a program that SIGINT or SIGPIPE ended.
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
-
-_EXIT_HELP = """\
-exit status:
-  0  done; nothing at or above --fail-on
-  1  the gate failed: differences at or above --fail-on, or a schema out of step
-  2  wrong usage, a faulty input, or a tool that failed
-  3  cannot tell: incomplete or not comparable
-  130, 141  interrupted from the keyboard; the reader of standard output went away
-record exits as the program that it ran.
-
-example:
-  sigcontract diff before.dump.json after.dump.json
-"""
-
-
-class _Command(Protocol):
-    """A module of this package that does one command."""
-
-    def register(self, subparsers: Subparsers) -> None:
-        """Add the command's parser."""
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Do it, and return the exit status."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -117,31 +89,12 @@ def _run(arguments: list[str]) -> int:
     else:
         raise UsageError(f"there is no command {command!r}{_nearest(command)}; `sigcontract --help` lists the commands")
     try:
-        args = _parser(needed).parse_args(arguments)
+        args = parser_of(needed).parse_args(arguments)
     except SystemExit as end:  # --help and --version print and end
         return cast("int", end.code or Exit.OK)
     if command is None:
         raise UsageError("no command was given; `sigcontract --help` lists the commands")
-    return _module(command).run(args)
-
-
-def _parser(commands: Iterable[str]) -> Parser:
-    parser = Parser(
-        prog="sigcontract",
-        description="Record, compare and explain the signatures of CUDA graphs.",
-        epilog=_EXIT_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"sigcontract {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
-    for command in commands:
-        _module(command).register(subparsers)
-    return parser
-
-
-def _module(command: str) -> _Command:
-    return cast("_Command", importlib.import_module(f"sigcontract.cli.{command}"))
+    return command_module(command).run(args)
 
 
 def _nearest(command: str) -> str:

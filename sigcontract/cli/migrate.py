@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sigcontract.cli.output import refuse_to_overwrite, write_json
@@ -12,6 +13,7 @@ from sigcontract.report import (
 from sigcontract.wire import (
     form_of,
     load,
+    lost_fields,
     save,
 )
 
@@ -48,9 +50,20 @@ def run(args: argparse.Namespace) -> int:
     document = load(args.source)
     save(document, args.target, version=args.to_version)
     size, form = Path(args.target).stat().st_size, form_of(document, args.to_version)
+    left_out = {} if form.lossless else lost_fields(document, load(args.target))
     if args.format == "json":
-        written = {"document": form.document, "version": form.version, "target_bytes": size}
+        written = {"document": form.document, "version": form.version, "target_bytes": size, "left_out": left_out}
         write_json({"source": args.source, "target": args.target} | written)
     else:
         sys.stdout.write(f"{safe(args.target)}: {form.document} {form.version}, {size} bytes\n")
+        sys.stdout.writelines(f"{line}\n" for line in _lines(left_out, form.version))
     return Exit.OK
+
+
+def _lines(left_out: Mapping[str, int], version: int) -> Iterator[str]:
+    """Yield what the written version has no word for, and what that means."""
+    if not left_out:
+        return
+    yield f"left out, as version {version} has no word for it (at how many places):"
+    yield from (f"  {field}  {places}" for field, places in left_out.items())
+    yield "what is left out is unknown to whoever reads the file, and the unknown is the same as nothing"

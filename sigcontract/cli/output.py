@@ -9,7 +9,7 @@ import msgspec
 
 from sigcontract.errors import FileError
 
-__all__ = ["as_json", "printable_json", "refuse_to_overwrite", "write_json"]
+__all__ = ["as_json", "printable", "printable_json", "refuse_to_overwrite", "write_json"]
 
 #: DEL, C1 controls, line and paragraph separators, and what turns the direction of text.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -40,9 +40,14 @@ def as_json(value: object) -> bytes:
         return msgspec.json.encode(_escaped(msgspec.to_builtins(value)))
 
 
+def printable(name: str) -> str:
+    r"""Return the name of a file as a document can hold it: bytes that are no UTF-8 are escaped, as ``\udcff``."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _escaped(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return printable(value)
     if isinstance(value, dict):
         return {_escaped(key): _escaped(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

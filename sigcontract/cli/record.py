@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.cli.parser import Parser, Subparsers, paragraphs
+from sigcontract.cli.parser import Exit, Parser, Subparsers, paragraphs
 from sigcontract.driver import (
     DEFAULT_LABEL,
+    DEFAULT_NAME,
     ProcessReport,
     RecordSettings,
     read_reports,
@@ -61,6 +62,19 @@ def register(subparsers: Subparsers) -> None:
         default=DEFAULT_LABEL,
         metavar="TEMPLATE",
         help="labels of the graphs, with {order}, {caller}, {graph_id}, {nodes}, {rank}, {pid} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--name",
+        default=DEFAULT_NAME,
+        metavar="TEMPLATE",
+        help="names of the dumps, with {program}, {rank} (as rank3, or nothing), {pid} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--require-graphs",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="exit with status 1 where the program ends well and fewer graphs were recorded, in all processes together",
     )
     parser.add_argument("--format", choices=("json", "msgpack"), default="json", help="form of the dumps")
     parser.add_argument("--stacks", action="store_true", help="keep the Python stack of every instantiation")
@@ -129,6 +143,7 @@ def run(args: argparse.Namespace) -> int:
         )
     settings = RecordSettings(
         label=args.label,
+        name=args.name,
         format=args.format,
         stacks=args.stacks,
         host=not args.no_host,
@@ -147,6 +162,11 @@ def run(args: argparse.Namespace) -> int:
         _save_report(args.report, reports)
     if ended < 0:
         _end_by(-ended)
+    graphs = sum(report.graphs for report in reports if report.dump is not None)
+    if ended == 0 and graphs < args.require_graphs:
+        required = counted(args.require_graphs, "graph")
+        sys.stderr.write(f"sigcontract: record: {required} required, {graphs} recorded\n")
+        return Exit.GATE
     return ended
 
 
@@ -160,6 +180,12 @@ def _status_folder() -> Iterator[Path]:
         raise FileError(msg, file=tempfile.gettempdir()) from error
     with folder as name:
         yield Path(name)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of graphs")
+    return int(text)
 
 
 def _writable(folder: Path) -> Path:

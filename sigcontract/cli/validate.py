@@ -2,8 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_command
@@ -16,6 +16,7 @@ from sigcontract.report import (
     counted,
     safe,
 )
+from sigcontract.update import unlaunchable
 from sigcontract.wire import (
     MAX_DOCUMENT_BYTES,
     decode,
@@ -32,6 +33,10 @@ sigcontract validate ranks/*.dump.json.zst         many files; exit status 2 whe
 """
 
 
+#: Remarks shown of one file.
+_REMARKS: Final = 8
+
+
 class _Checked(NamedTuple):
     """What was found in one file."""
 
@@ -41,6 +46,10 @@ class _Checked(NamedTuple):
     document: str | None = None
     version: int | None = None
     graphs: int | None = None
+    #: Whether the writer of a dump ended in order; None where it is no dump.
+    complete: bool | None = None
+    #: What is valid, and cannot be right.
+    remarks: Sequence[str] = ()
 
 
 def register(subparsers: Subparsers) -> None:
@@ -70,14 +79,31 @@ def _check(file: str) -> _Checked:
         record = decode(data)
     except SigcontractError as error:
         return _Checked(file, [error])
-    graphs = len(record.graphs) if isinstance(record, SignatureDump) else None
-    return _Checked(file, [], form.document, form.version, graphs)
+    if not isinstance(record, SignatureDump):
+        return _Checked(file, [], form.document, form.version)
+    return _Checked(file, [], form.document, form.version, len(record.graphs), record.complete, list(_remarks(record)))
+
+
+def _remarks(dump: SignatureDump) -> Iterator[str]:
+    """Yield where a kernel could not be launched as it is recorded, once for each graph."""
+    for entry in dump.graphs:
+        found = list(unlaunchable(entry.graph))
+        if found:
+            more = f", and {len(found) - 1} more like it" if len(found) > 1 else ""
+            yield (
+                f"{entry.label}: {found[0].path}: grid {found[0].grid} is no multiple of cluster {found[0].cluster}"
+                f"{more}: no launch takes that"
+            )
 
 
 def _lines(found: _Checked) -> list[str]:
     if not found.faults:
         size = "" if found.graphs is None else f", {counted(found.graphs, 'graph')}"
-        return [f"{found.file}: valid {found.document} {found.version}{size}"]
+        cut = ", incomplete: what came after its writer's last write is missing" if found.complete is False else ""
+        remarks = [f"  remark: {remark}" for remark in found.remarks[:_REMARKS]]
+        if len(found.remarks) > _REMARKS:
+            remarks.append(f"  and {counted(len(found.remarks) - _REMARKS, 'more remark')}; --format json lists them")
+        return [f"{found.file}: valid {found.document} {found.version}{size}{cut}", *remarks]
     return [
         f"{found.file}: {counted(len(found.faults), 'fault')}",
         *(f"  error[{fault.code}]: {fault}" for fault in found.faults),
@@ -91,6 +117,8 @@ def _as_object(found: _Checked) -> dict[str, Any]:
         "document": found.document,
         "version": found.version,
         "graphs": found.graphs,
+        "complete": found.complete,
+        "remarks": list(found.remarks),
         "faults": [
             {
                 "code": fault.code,

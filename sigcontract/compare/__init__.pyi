@@ -10,6 +10,9 @@ from sigcontract.compare.causes import (
     causes_of as causes_of,
     causes_of_diff as causes_of_diff,
 )
+from sigcontract.compare.changes import (
+    Change as Change,
+)
 from sigcontract.compare.dumps import (
     DumpComparison as DumpComparison,
     compare_dumps as compare_dumps,
@@ -20,7 +23,6 @@ from sigcontract.compare.fail_on import (
     gate as gate,
 )
 from sigcontract.compare.graphs import (
-    Change as Change,
     GraphChanges as GraphChanges,
 )
 from sigcontract.compare.kernel_names import (

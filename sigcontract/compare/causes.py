@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from sigcontract.compare.graphs import Change, GraphChanges
+from sigcontract.compare.changes import Change
+from sigcontract.compare.graphs import GraphChanges
 from sigcontract.model import Finding, GraphDiff, Verdict
 from sigcontract.update import is_difference
 

@@ -5,13 +5,16 @@ from typing import Final, NamedTuple, TypeVar
 
 from sigcontract.compare.graphs import GraphChanges, compare_graphs
 from sigcontract.compare.matching import GraphPair, is_partial, match_graphs
+from sigcontract.compare.one_capture import with_prediction
 from sigcontract.model import (
+    MAX_EXACT_INT,
     DeviceInfo,
     DriverProfile,
     DumpDiff,
     Environment,
     Finding,
     GraphDiff,
+    GraphSignature,
     KernelNodeSignature,
     LabeledGraph,
     SignatureDump,
@@ -21,7 +24,7 @@ from sigcontract.profiles import (
     check_profile,
     named_profile,
 )
-from sigcontract.update import RULES, check_policy, no_graph
+from sigcontract.update import RULES, NodeJudge, check_policy, judged_update, no_graph
 from sigcontract.wire import (
     explains_invalid,
     wrong_type,
@@ -34,7 +37,12 @@ _COMPLETE: Final = {True: "complete", False: "incomplete"}
 
 
 def diff(
-    old: SignatureDump, new: SignatureDump, profile: DriverProfile | None = None, *, policy: str = "portable"
+    old: SignatureDump,
+    new: SignatureDump,
+    profile: DriverProfile | None = None,
+    *,
+    policy: str = "portable",
+    flags: int = 0,
 ) -> DumpDiff:
     """Compare two dumps of one or of two processes.
 
@@ -47,8 +55,11 @@ def diff(
         where there is none, only what is documented or reported is said, and what that leaves open is undetermined.
     policy
         What counts as a difference. ``portable``: everything that is the same in two runs of one program, handles by
-        which of them are the same. ``exact``: every recorded field, handles and addresses included. ``share`` and
+        which of them are the same; of two graphs of one capture also what an update would refuse or keep stale, as
+        another context. ``exact``: every recorded field, handles and addresses included. ``share`` and
         ``share-functions``: only what keeps two graphs from sharing an executable.
+    flags
+        CUgraphInstantiate_flags of the executables whose updates are judged.
 
     Returns
     -------
@@ -63,17 +74,19 @@ def diff(
     UsageError
         No policy has that name.
     """
-    return compare_dumps(old, new, profile, policy=policy).diff
+    return compare_dumps(old, new, profile, policy=policy, flags=flags).diff
 
 
 class DumpComparison(NamedTuple):
     """The result of a diff, and behind each of its graphs every place of every difference.
 
     ``changes`` is parallel to ``diff.graphs``; None for a graph without counterpart, and for a dump and itself.
+    ``policy`` is what was compared for.
     """
 
     diff: DumpDiff
     changes: tuple[GraphChanges | None, ...]
+    policy: str
 
 
 @explains_invalid("old", "new", "profile")
@@ -83,6 +96,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     profile: DriverProfile | None = None,
     *,
     policy: str = "portable",
+    flags: int = 0,
     labels: Collection[str] = (),
     pairs: Sequence[tuple[str, str]] = (),
 ) -> DumpComparison:
@@ -90,7 +104,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
 
     Parameters
     ----------
-    old, new, profile, policy
+    old, new, profile, policy, flags
         As for `diff`, which also says what is raised.
     labels
         Only the graphs that have one of these labels, in either dump; all where none is given.
@@ -122,26 +136,40 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     # A graph and itself: unknown as some of its values may be, they are those of one moment of one process.
     same_dump = old is new or (old == new and _identified(old))
     one_capture = same_dump or _one_capture(old.environment, new.environment)
-    changes = tuple(
-        None if same_dump and pair.one_label else _changes(pair, profile, policy, one_capture=one_capture)
+    judged = [
+        (None, None)
+        if pair.old is None or pair.new is None or (same_dump and pair.one_label)
+        else _judged(pair.old.graph, pair.new.graph, profile, policy, one_capture=one_capture, flags=flags)
         for pair in chosen
-    )
+    ]
     partial = is_partial(old), is_partial(new)
     graphs = tuple(
-        _graph_diff(pair, _findings(pair, found, profile, partial, given=bool(pairs)))
-        for pair, found in zip(chosen, changes, strict=True)
+        _graph_diff(pair, _findings(pair, found, profile, partial, given=bool(pairs)), verdict)
+        for pair, (found, verdict) in zip(chosen, judged, strict=True)
     )
     worst = Verdict.worst([*(finding.verdict for finding in environment), *(graph.verdict for graph in graphs)])
     result = DumpDiff(
         verdict=worst, profile=None if profile is None else profile.id, environment=environment, graphs=graphs
     )
-    return DumpComparison(result, changes)
+    return DumpComparison(result, tuple(found for found, _ in judged), policy)
 
 
-def _changes(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> GraphChanges | None:
-    if pair.old is None or pair.new is None:
-        return None
-    return compare_graphs(pair.old.graph, pair.new.graph, profile, policy=policy, one_capture=one_capture)
+def _judged(  # noqa: PLR0913  two graphs, and what they are compared for
+    old: GraphSignature,
+    new: GraphSignature,
+    profile: DriverProfile | None,
+    policy: str,
+    *,
+    one_capture: bool,
+    flags: int,
+) -> tuple[GraphChanges, Verdict | None]:
+    """Compare two graphs; of one capture the verdict on them is that of the update, and None says it is not known."""
+    found = compare_graphs(old, new, profile, policy=policy, one_capture=one_capture, flags=flags)
+    if not one_capture:
+        return found, None
+    # Every place counts here: layers that changed alike are folded.
+    prediction = judged_update(old, new, NodeJudge(profile, flags), max_also=MAX_EXACT_INT)
+    return (with_prediction(found, prediction) if policy == "portable" else found), prediction.verdict
 
 
 def _findings(
@@ -164,15 +192,17 @@ def _findings(
         yield from found.findings(profile)
 
 
-def _graph_diff(pair: GraphPair, found: Iterable[Finding]) -> GraphDiff:
+def _graph_diff(pair: GraphPair, found: Iterable[Finding], verdict: Verdict | None) -> GraphDiff:
     findings = tuple(found)
     old_label = None if pair.old is None else pair.old.label
     new_label = None if pair.new is None else pair.new.label
+    if verdict is None:
+        verdict = Verdict.of_update(finding.verdict for finding in findings)
     return GraphDiff(
         label=new_label or old_label or "",
         old_label=old_label,
         new_label=new_label,
-        verdict=Verdict.worst(finding.verdict for finding in findings),
+        verdict=verdict if findings else Verdict.IDENTICAL,
         findings=findings,
     )
 

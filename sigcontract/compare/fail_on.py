@@ -1,9 +1,10 @@
 """Whether findings pass a gate. What a difference is stays in its verdict; whether it matters is decided here alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from sigcontract.model import (
+    DumpDiff,
     Finding,
     Verdict,
 )
@@ -22,25 +23,42 @@ _ORDER: Final = (Verdict.HARMLESS, Verdict.UPDATABLE, Verdict.REJECTED, Verdict.
 FAIL_ON: Final = ("any", *(verdict.value for verdict in _ORDER))
 
 
-def gate(findings: Iterable[Finding], fail_on: str) -> Answer:
-    """Say whether findings pass.
+#: Rules whose findings are told and fail no gate.
+_NO_WEIGHT: Final = frozenset({"environment.library"})
+
+
+def gate(found: DumpDiff, fail_on: str) -> Answer:
+    """Say whether a diff passes.
 
     Parameters
     ----------
-    findings
-        What was found.
+    found
+        The diff. Where an update is refused nothing goes stale, so that a difference which would by itself counts as
+        refused there. Other versions of libraries fail no gate: what they change is in the graphs.
     fail_on
         One of `FAIL_ON`. ``any`` fails on every known difference; a verdict fails on itself and those above it. An
         undetermined finding never passes: where none fails, the answer is undetermined.
     """
     undetermined = False
     failing = _ORDER[0 if fail_on == "any" else _ORDER.index(Verdict(fail_on)) :]
-    for finding in findings:
+    for finding, verdict in _counted(found):
         known = is_difference(finding.rule, finding.old, finding.new)
-        if finding.verdict in failing and known:
+        if verdict in failing and known:
             return "failed"
-        if finding.verdict is Verdict.UNDETERMINED or not known:
+        if verdict is Verdict.UNDETERMINED or not known:
             if fail_on == "any" and known:
                 return "failed"
             undetermined = True
     return "undetermined" if undetermined else "passed"
+
+
+def _counted(found: DumpDiff) -> Iterator[tuple[Finding, Verdict]]:
+    """Yield the findings that count, with the verdicts that count."""
+    for finding in found.environment:
+        if finding.rule not in _NO_WEIGHT:
+            yield finding, finding.verdict
+    for graph in found.graphs:
+        refused = graph.verdict is Verdict.REJECTED
+        for finding in graph.findings:
+            stale = finding.verdict is Verdict.STALE
+            yield finding, Verdict.REJECTED if refused and stale else finding.verdict

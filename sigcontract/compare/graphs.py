@@ -1,9 +1,10 @@
 """How two graphs differ: their nodes aligned, every difference with the places where it is."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from sigcontract.compare.changes import CODE_UNKNOWN, Change, CollectedChanges, Place
 from sigcontract.compare.correspondence import AlignedGraphs, Aligner, Correspondence, unwrapped
 from sigcontract.compare.edges import EdgeChange, edge_changes
 from sigcontract.compare.nodes import NodeComparer, NodeComparison
@@ -25,69 +26,21 @@ from sigcontract.update import (
     body_pairs,
     by_rule,
     finding_of,
-    is_difference,
     is_unproven,
     predict_update,
     same,
     subject_of,
 )
 
-__all__ = ["Change", "GraphChanges", "compare_graphs"]
+__all__ = ["GraphChanges", "compare_graphs"]
 
-_CODE_UNKNOWN = "function.code-unknown"
 #: What is not known of functions that may differ is of no account.
-_OF_UNKNOWN_FUNCTIONS = frozenset({_CODE_UNKNOWN, "function.facts-unknown", "function.name-not-durable"})
+_OF_UNKNOWN_FUNCTIONS = frozenset({CODE_UNKNOWN, "function.facts-unknown", "function.name-not-durable"})
 #: What the driver may take all the same, because it pairs nodes by order and not by similarity.
 _ORDER = "topology.node-order"
 #: Indices named of an order, and edges of a node: longer lists name what differs.
 _LISTED = 8
 _MOVES = frozenset({_ORDER, "node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
-
-
-class Place(NamedTuple):
-    """Where a change is: indices in the two aligned graphs, None on the side that has no such node.
-
-    ``at`` is where it stands in the order of the new graph. The old graph's nodes may stand in another order than they
-    were recorded in (`AlignedGraphs.recorded`).
-    """
-
-    at: int
-    old: int | None
-    new: int | None
-
-
-class Change(NamedTuple):
-    """One difference and all its places.
-
-    Attributes
-    ----------
-    difference
-        What differs; its ``field`` is the path below the node.
-    subject
-        What tells a person which node it is.
-    places
-        Where, ascending: all of them for a known difference. Empty for one of the graph as a whole.
-    paths
-        Full paths in the new graph (in the old one where the node was removed), as many as are ever shown.
-    number
-        How many places there are, those inside child graphs counted one by one.
-    """
-
-    difference: Difference
-    subject: str | None
-    places: list[Place]
-    paths: list[str]
-    number: int
-
-    @property
-    def known(self) -> bool:
-        """Whether this is known to be a difference; else it says what is not known, at the first places only."""
-        return is_difference(self.difference.rule, self.difference.old, self.difference.new)
-
-    @property
-    def inside(self) -> bool:
-        """Whether it is of a node in a graph inside of the node that it is shown at."""
-        return self.paths[0].count("nodes[") + self.paths[0].count("dependencies[") > 1
 
 
 class GraphChanges(NamedTuple):
@@ -124,13 +77,14 @@ class GraphChanges(NamedTuple):
         )
 
 
-def compare_graphs(
+def compare_graphs(  # noqa: PLR0913  two graphs, and four separate questions about them
     old: GraphSignature,
     new: GraphSignature,
     profile: DriverProfile | None,
     *,
     policy: str = "portable",
     one_capture: bool = False,
+    flags: int = 0,
 ) -> GraphChanges:
     """Compare two graphs that correspond.
 
@@ -147,12 +101,14 @@ def compare_graphs(
     one_capture
         Whether both were read by one process in one moment, so that equal handles are one function. Under the share
         policies other handles are another one, as they are for an executable.
+    flags
+        CUgraphInstantiate_flags of the executable whose update is judged.
     """
-    return _GraphComparison(old, new, profile, policy=policy, one_capture=one_capture).changes()
+    return _GraphComparison(old, new, profile, policy=policy, one_capture=one_capture, flags=flags).changes()
 
 
 class _GraphComparison:
-    def __init__(
+    def __init__(  # noqa: PLR0913  as for compare_graphs
         self,
         old: GraphSignature,
         new: GraphSignature,
@@ -160,8 +116,10 @@ class _GraphComparison:
         *,
         policy: str,
         one_capture: bool,
+        flags: int,
     ) -> None:
         self._profile = profile
+        self._flags = flags
         self._policy = policy
         self._one_capture = one_capture
         self._old, self._new = old, new
@@ -174,7 +132,7 @@ class _GraphComparison:
         self._identities = Identities()
         self._changes_of: dict[tuple[int, int], list[Change]] = {}
         correspondence = None if by_value else Correspondence(self._evidence(old, new))
-        self._comparer = NodeComparer(profile, correspondence)
+        self._comparer = NodeComparer(profile, correspondence, flags=flags)
         # By function number, kern and func: what proves anything in one capture alone.
         self._handles = tuple(dict(self._handles_in(graph)) if one_capture else {} for graph in (old, new))
 
@@ -209,7 +167,7 @@ class _GraphComparison:
         if kept or not changes or not one_length:
             return kept
         # The policy has the last word: nodes that moved may not go together with those that they come to stand beside.
-        return kept if same(self._policy, *self._side_by_side(), self._profile).same else changes
+        return kept if same(self._policy, *self._side_by_side(), self._profile, flags=self._flags).same else changes
 
     def _side_by_side(self) -> tuple[GraphSignature, GraphSignature]:
         """Return both graphs in the numbers of one."""
@@ -255,7 +213,7 @@ class _GraphComparison:
         if told is not None:
             return told
         aligned = self._aligner.align(old, new)
-        found = _Collected()
+        found = CollectedChanges()
         self._add_pairs(found, aligned)
         for edge in edge_changes(aligned.old, new, aligned.alignment):
             found.add_edge(_named(edge, aligned), subject_of(new.nodes[edge.new_index]))
@@ -268,7 +226,7 @@ class _GraphComparison:
         changes = self._changes_of[id(old), id(new)] = [*_other_order(aligned), *found.changes()]
         return changes
 
-    def _add_pairs(self, found: "_Collected", aligned: AlignedGraphs) -> None:
+    def _add_pairs(self, found: "CollectedChanges", aligned: AlignedGraphs) -> None:
         """Add what differs between nodes that correspond: each distinct pair is compared once."""
         of_pair = {pair: self._of_pair(*pair) for pair in aligned.distinct}
         known = {pair: [change for change in changes if change.known] for pair, changes in of_pair.items()}
@@ -315,7 +273,7 @@ class _GraphComparison:
                 difference = by_rule("kernel.renamed", ".name", difference.old, difference.new)  # noqa: PLW2901
             if difference.rule in _OF_UNKNOWN_FUNCTIONS and self._may_differ(before, after):
                 continue
-            if difference.rule == _CODE_UNKNOWN:
+            if difference.rule == CODE_UNKNOWN:
                 # The numbers keep functions of one name apart until all are counted.
                 difference = difference._replace(old=found.functions[0], new=found.functions[1])  # noqa: PLW2901
             changes.append(Change(difference, subject, [], [difference.field], 1))
@@ -362,7 +320,7 @@ class _GraphComparison:
 
     def _with_moves_judged(self, changes: list[Change]) -> list[Change]:
         """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by similarity."""
-        prediction = predict_update(*self._side_by_side(), self._profile)
+        prediction = predict_update(*self._side_by_side(), self._profile, flags=self._flags)
         moved, order = (Verdict.worst((prediction.verdict, least)) for least in (Verdict.UPDATABLE, Verdict.HARMLESS))
         verdicts = dict.fromkeys(_MOVES, moved) | {_ORDER: order}
         if moved is Verdict.REJECTED:
@@ -384,53 +342,9 @@ def _handles(node: NodeSignature, form: NodeSignature) -> Iterator[tuple[int, tu
             yield from _handles(inner, inner_form)
 
 
-class _Collected:
-    """Collects changes; equal ones become one with all its places."""
-
-    def __init__(self) -> None:
-        self._changes: dict[Hashable, Change] = {}
-
-    def add(self, change: Change, place: Place, times: int) -> None:
-        """Add a difference of two nodes that correspond: where, and at how many places like it."""
-        node = f"nodes[{place.at}]"
-        # What is not known has one cause, whichever kernels it is about; functions are counted one by one.
-        about = change.subject if change.known or change.difference.rule == _CODE_UNKNOWN else None
-        counted = change._replace(number=change.number * times)
-        self._add((change.difference, about), counted, place, [node + path for path in change.paths])
-
-    def add_node(self, rule_id: str, node: NodeSignature, place: Place, index: int) -> None:
-        """Add a node without counterpart, recorded at that index."""
-        subject = subject_of(node)
-        difference = by_rule(rule_id, "", *((subject, None) if place.new is None else (None, subject)))
-        self._add((difference, subject), Change(difference, subject, [], [], 1), place, [f"nodes[{index}]"])
-
-    def add_edge(self, edge: EdgeChange, subject: str) -> None:
-        """Add a difference among the dependencies of two nodes that correspond."""
-        difference = by_rule(edge.rule, edge.field, edge.old, edge.new)
-        # Indices differ from layer to layer where distances do not.
-        key = edge.rule, edge.field, edge.distance, subject
-        place = Place(edge.new_index, edge.old_index, edge.new_index)
-        path = f"dependencies[{edge.new_index}]{edge.field}"
-        self._add(key, Change(difference, subject, [], [], 1), place, [path])
-
-    def _add(self, key: Hashable, change: Change, place: Place, paths: list[str]) -> None:
-        known = self._changes.get(key)
-        if known is None:
-            self._changes[key] = change._replace(places=[place], paths=paths[: 1 + MAX_ALSO])
-            return
-        known.places.append(place)
-        known.paths.extend(paths[: 1 + MAX_ALSO - len(known.paths)])
-        subject = known.subject if known.subject == change.subject else None
-        self._changes[key] = known._replace(number=known.number + change.number, subject=subject)
-
-    def changes(self) -> list[Change]:
-        """Return the changes by their first place."""
-        return sorted(self._changes.values(), key=lambda change: change.places[0].at)
-
-
 def _code_unknown_as_one(changes: list[Change]) -> list[Change]:
     """Say once how many functions there are whose machine code is not known, and not for each."""
-    unknown = [change for change in changes if change.difference.rule == _CODE_UNKNOWN]
+    unknown = [change for change in changes if change.difference.rule == CODE_UNKNOWN]
     if not unknown:
         return changes
     functions = {(change.subject, *change.difference[-2:]): change for change in reversed(unknown)}
@@ -442,7 +356,7 @@ def _code_unknown_as_one(changes: list[Change]) -> list[Change]:
         [change.paths[0] for change in reversed(functions.values())][: 1 + MAX_ALSO],
         len(functions),
     )
-    return [*(change for change in changes if change.difference.rule != _CODE_UNKNOWN), one]
+    return [*(change for change in changes if change.difference.rule != CODE_UNKNOWN), one]
 
 
 def _wrapped_text(depth: int, node: NodeSignature) -> str:

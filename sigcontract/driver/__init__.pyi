@@ -25,6 +25,7 @@ from sigcontract.driver.reading import (
 )
 from sigcontract.driver.recording import (
     DEFAULT_LABEL as DEFAULT_LABEL,
+    DEFAULT_NAME as DEFAULT_NAME,
     ProcessReport as ProcessReport,
     RecordSettings as RecordSettings,
     read_reports as read_reports,

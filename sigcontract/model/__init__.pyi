@@ -52,6 +52,7 @@ from sigcontract.model.findings import (
     Evidence as Evidence,
     Finding as Finding,
     GraphDiff as GraphDiff,
+    GraphPrediction as GraphPrediction,
     UpdatePrediction as UpdatePrediction,
     Verdict as Verdict,
 )
@@ -70,6 +71,14 @@ from sigcontract.model.graph import (
     holds_graphs as holds_graphs,
     inner_graphs as inner_graphs,
     with_inner_graphs as with_inner_graphs,
+)
+from sigcontract.model.groups import (
+    DumpGap as DumpGap,
+    GraphGroup as GraphGroup,
+    GraphName as GraphName,
+    GroupsReport as GroupsReport,
+    NearestGraph as NearestGraph,
+    PolicyGroups as PolicyGroups,
 )
 from sigcontract.model.nodes import (
     BatchMemOpNode as BatchMemOpNode,

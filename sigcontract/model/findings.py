@@ -9,7 +9,15 @@ from msgspec import Meta
 from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.record import ExactInt, Record, Text, UInt32
 
-__all__ = ["DumpDiff", "Evidence", "Finding", "GraphDiff", "UpdatePrediction", "Verdict"]
+__all__ = [
+    "DumpDiff",
+    "Evidence",
+    "Finding",
+    "GraphDiff",
+    "GraphPrediction",
+    "UpdatePrediction",
+    "Verdict",
+]
 
 
 class Verdict(StrEnum):
@@ -26,6 +34,12 @@ class Verdict(StrEnum):
     def worst(verdicts: Iterable["Verdict"]) -> "Verdict":
         """Return the worst: stale over rejected, either over undetermined, undetermined over what is safe."""
         return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.IDENTICAL)
+
+    @staticmethod
+    def of_update(verdicts: Iterable["Verdict"]) -> "Verdict":
+        """Return what an update is that shows all of these: where it is refused, nothing goes stale; else the worst."""
+        found = frozenset(verdicts)
+        return Verdict.REJECTED if Verdict.REJECTED in found else Verdict.worst(found)
 
     @property
     def badness(self) -> int:
@@ -78,6 +92,17 @@ class UpdatePrediction(Record, frozen=True, kw_only=True):
         Text | None, Meta(description="Path in the candidate of the mismatched dependency; null: none.")
     ]
     findings: Annotated[tuple[Finding, ...], Meta(description="Differences along the driver's pairing.")]
+
+
+class GraphPrediction(Record, frozen=True, kw_only=True):
+    """What cuGraphExecUpdate would answer for two graphs of dumps, by their labels."""
+
+    held: Annotated[Text, Meta(description="Label of the graph that the executable holds.")]
+    candidate: Annotated[Text, Meta(description="Label of the graph to update it to.")]
+    fixed: Annotated[Text | None, Meta(description="Label of the graph of its first launch; null: the one held.")]
+    flags: Annotated[UInt32, Meta(description="CUgraphInstantiate_flags of the executable.")]
+    profile: Annotated[Text | None, Meta(description="Id of the driver profile that was judged by; null: none.")]
+    prediction: Annotated[UpdatePrediction, Meta(description="The answer.")]
 
 
 class GraphDiff(Record, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Why a graph shares an executable or does not, and which graphs never can."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
@@ -9,13 +9,8 @@ from sigcontract.driver import (
     UpdateOutcome,
 )
 from sigcontract.model import (
-    AttributeId,
-    ConditionalNode,
     Finding,
     GraphSignature,
-    KernelNodeSignature,
-    MemAllocNode,
-    MemFreeNode,
     NodeSignature,
     Record,
     Text,
@@ -23,12 +18,7 @@ from sigcontract.model import (
     Verdict,
 )
 from sigcontract.registry.shared_exec import UNVERIFIED, Judgement
-from sigcontract.update import (
-    by_rule,
-    finding_of,
-    is_device_updatable,
-    subject_of,
-)
+from sigcontract.update import single_exec_finding, sole_exec
 
 __all__ = ["FIRST", "Reason", "fallback", "not_joined", "shares", "single_exec", "unproved"]
 
@@ -65,32 +55,17 @@ class Reason(Record, frozen=True, kw_only=True):
 
 FIRST: Final = Reason(code="first", message="the first of its group", findings=())
 
-_SINGLE: Final[dict[type, str]] = {
-    MemAllocNode: "an allocation node",
-    MemFreeNode: "a free node",
-    ConditionalNode: "a conditional node",
-}
 
-
-def single_exec(signature: GraphSignature, nodes: Iterable[NodeSignature]) -> Reason | None:
-    """Return why CUDA allows a graph of these nodes one executable and no update; None if it allows more.
-
-    Allocation, free and conditional nodes: cuGraphInstantiateWithParams; device-updatable nodes: cuGraphExecUpdate.
-    """
-    for node in nodes:
-        what = _SINGLE.get(type(node))
-        if what is not None:
-            message = f"is {what}: CUDA allows such a graph one executable, so it is not shared"
-        elif isinstance(node, KernelNodeSignature) and is_device_updatable(
-            node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)
-        ):
-            message = "is device-updatable: cuGraphExecUpdate takes no such graph, so it is not shared"
-        else:
-            continue
-        path = next(path for path, other in signature.walk() if other is node)
-        finding = finding_of(by_rule("graph.single-exec", "", None, None), [path], subject_of(node), 1, None)
-        return Reason(code="single-exec", message=f"{path} {message}", findings=(finding,))
-    return None
+def single_exec(signature: GraphSignature, nodes: Sequence[NodeSignature]) -> Reason | None:
+    """Return why CUDA allows a graph of these nodes one executable and no update, or None where it allows more."""
+    finding, found = single_exec_finding(signature, nodes), sole_exec(nodes)
+    if finding is None or found is None:
+        return None
+    if found.what is None:
+        message = "is device-updatable: cuGraphExecUpdate takes no such graph, so it is not shared"
+    else:
+        message = f"is {found.what}: CUDA allows such a graph one executable, so it is not shared"
+    return Reason(code="single-exec", message=f"{finding.path} {message}", findings=(finding,))
 
 
 def shares(judgement: Judgement, first: str) -> Reason:

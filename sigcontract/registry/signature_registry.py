@@ -20,7 +20,9 @@ from sigcontract.update import (
     Grouping,
     NodeJudge,
     check_policy,
+    distinct_nodes,
     same,
+    single_exec_finding,
 )
 from sigcontract.wire import (
     validate,
@@ -150,6 +152,11 @@ class SignatureRegistry:
         self, a: Group[LabeledGraph] | GraphSignature, b: Group[LabeledGraph] | GraphSignature
     ) -> tuple[Finding, ...]:
         """Return the differences that keep two graphs, or the first graphs of two groups, from sharing."""
+        if self.policy != "portable":  # several processes have an executable each
+            for graph in (_graph(b), _graph(a)):
+                single = single_exec_finding(graph, distinct_nodes(graph))
+                if single is not None:
+                    return (single,)
         return same(self.policy, _graph(a), _graph(b), self.profile, flags=self._flags).reasons
 
     def stats(self) -> GroupStats:

@@ -31,6 +31,9 @@ from sigcontract.report.phrases import (
     counted as counted,
     programmatic_edges as programmatic_edges,
 )
+from sigcontract.report.prediction_text import (
+    render_prediction as render_prediction,
+)
 from sigcontract.report.profile_table import (
     profile_lines as profile_lines,
 )

@@ -1,48 +1,79 @@
 """Groups of graphs that could share an executable, as text for people."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from sigcontract.model import (
     Finding,
-)
-from sigcontract.report.names import safe
-from sigcontract.report.phrases import change_in, counted
-from sigcontract.update import (
-    MEMORY_SOURCE,
-    RULES,
-    DumpGap,
+    GraphGroup,
     GraphName,
-    NearMiss,
+    GroupsReport,
     PolicyGroups,
 )
+from sigcontract.report.names import safe, shortened
+from sigcontract.report.phrases import change_of, counted
+from sigcontract.update import RULES
 
 __all__ = ["render_groups"]
 
-#: Reasons shown for one near miss, the worst first.
-_REASONS = 4
-_MEGABYTE = 10**6
+#: Reasons shown of one group, the worst first.
+_REASONS: Final = 3
+#: Groups of several graphs that are shown, and labels of each.
+_GROUPS: Final = 30
+_LABELS: Final = 12
+#: Graphs that share with none, shown with what keeps them apart.
+_LONE: Final = 12
+_NAME: Final = 56
+_MEGABYTE: Final = 10**6
+_STREAMS: Final = (
+    "an executable runs one launch at a time: graphs of one group that ran at once on several streams would wait for "
+    "each other; dumps do not record streams, so look before you share"
+)
 
 
-def render_groups(found: Sequence[PolicyGroups], files: Sequence[str], gaps: Sequence[DumpGap] = ()) -> str:
-    """Return what may be missing, and the groups of every policy; labels carry their file where there are several."""
-    lines = [f"{safe(files[gap.dump])}: undetermined  {gap.rule}: {RULES[gap.rule].why}" for gap in gaps]
+def render_groups(report: GroupsReport, others: Sequence[PolicyGroups] = ()) -> str:
+    """Return what may be missing, the groups of every policy, and what the other policies would give in one line.
+
+    Labels carry their file where there are several.
+    """
+    files = report.dumps
+    lines = [f"{safe(files[gap.dump])}: undetermined  {gap.rule}: {RULES[gap.rule].why}" for gap in report.gaps]
     lines += [""] if lines else []
-    lines += [line for policy in found for line in (*_policy(policy, files), "")]
-    if any(policy.executables_saved for policy in found):
-        lines.append(f"memory is an estimate, {MEMORY_SOURCE}")
+    lines += [line for policy in report.policies for line in (*_policy(policy, files), "")]
+    if others:
+        lines += [f"other policies (--policy): {'; '.join(map(_head, others))}"]
+    if any(policy.executables_saved for policy in report.policies):
+        lines += [f"memory is an estimate, {report.memory_source}", _STREAMS]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _policy(found: PolicyGroups, files: Sequence[str]) -> Iterator[str]:
-    graphs = counted(found.graphs, "graph")
+def _head(found: PolicyGroups) -> str:
     if found.policy == "portable":
-        yield f"portable: {graphs}, {counted(len(found.groups), 'group')} of the same in any process"
-    else:
-        yield f"{found.policy}: {graphs}, {counted(found.executables, 'executable')}{_saved(found)}"
-    for group in found.groups:
-        yield f"  {', '.join(_name(name, files) for name in group)}"
-    for lone in found.singletons:
-        yield from _near_miss(lone, files)
+        groups = sum(len(group.members) > 1 for group in found.groups)
+        return f"portable: {counted(groups, 'group')} of the same in any process"
+    return f"{found.policy}: {counted(found.executables, 'executable')}{_saved(found)}"
+
+
+def _policy(found: PolicyGroups, files: Sequence[str]) -> Iterator[str]:
+    policy, _, rest = _head(found).partition(":")
+    yield f"{policy}: {counted(found.graphs, 'graph')},{rest}"
+    several = [group for group in found.groups if len(group.members) > 1]
+    for group in several[:_GROUPS]:
+        yield f"  {_members(group, files)}"
+        yield from _nearest(group, files, "    ")
+    if len(several) > _GROUPS:
+        yield f"  and {counted(len(several) - _GROUPS, 'more group')}; --format json lists them"
+    lone = [group for group in found.groups if len(group.members) == 1]
+    for group in lone[:_LONE]:
+        yield from _alone(group, files, only=len(found.groups) == 1)
+    if len(lone) > _LONE:
+        yield f"  and {counted(len(lone) - _LONE, 'more graph')} that share with none; --format json lists them"
+
+
+def _members(group: GraphGroup, files: Sequence[str]) -> str:
+    shown = ", ".join(_name(name, files) for name in group.members[:_LABELS])
+    more = len(group.members) - _LABELS
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _saved(found: PolicyGroups) -> str:
@@ -58,20 +89,38 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes / _MEGABYTE:.1f} MB"
 
 
-def _near_miss(lone: NearMiss, files: Sequence[str]) -> Iterator[str]:
-    if lone.nearest is None:
-        yield f"  alone: {_name(lone.graph, files)}; there is no other to compare it with"
-        return
-    yield f"  alone: {_name(lone.graph, files)}; nearest {_name(lone.nearest, files)}, parted by"
-    worst_first = sorted(lone.reasons, key=lambda finding: -finding.verdict.badness)
-    yield from (f"    {_reason(finding)}" for finding in worst_first[:_REASONS])
-    if len(lone.reasons) > _REASONS:
-        yield f"    and {counted(len(lone.reasons) - _REASONS, 'more reason')}"
+def _alone(group: GraphGroup, files: Sequence[str], *, only: bool) -> Iterator[str]:
+    name = _name(group.members[0], files)
+    if group.alone:
+        yield f"  alone: {name}; no other can join it"
+        yield from _reasons(group.alone, "    ")
+    elif only:
+        yield f"  alone: {name}; there is no other to compare it with"
+    else:
+        yield f"  alone: {name}"
+        yield from _nearest(group, files, "    ")
+
+
+def _nearest(group: GraphGroup, files: Sequence[str], indent: str) -> Iterator[str]:
+    if group.nearest is not None:
+        yield f"{indent}nearest is {_name(group.nearest.graph, files)}, kept apart by"
+        yield from _reasons(group.nearest.findings, f"{indent}  ")
+
+
+def _reasons(findings: Sequence[Finding], indent: str) -> Iterator[str]:
+    worst_first = sorted(findings, key=lambda finding: -finding.verdict.badness)
+    yield from (f"{indent}{_reason(finding)}" for finding in worst_first[:_REASONS])
+    if len(findings) > _REASONS:
+        yield f"{indent}and {counted(len(findings) - _REASONS, 'more reason')}"
 
 
 def _reason(finding: Finding) -> str:
     places = f", at {finding.count} places" if finding.count > 1 else ""
-    return f"{safe(finding.path)} {change_in(finding)}  {finding.verdict}  {finding.rule}{places}"
+    if finding.old is finding.new is None:
+        change = f" ({shortened(finding.subject, _NAME)})" if finding.subject else ""
+    else:
+        change = f" {change_of(finding.old, finding.new)}"
+    return f"{safe(finding.path)}{change}  {finding.verdict}  {finding.rule}{places}"
 
 
 def _name(name: GraphName, files: Sequence[str]) -> str:

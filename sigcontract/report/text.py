@@ -25,6 +25,7 @@ from sigcontract.model import (
 from sigcontract.report.alike import common_name
 from sigcontract.report.change_words import change_words, index_words
 from sigcontract.report.hunks import CONTEXT, Row, Stretch, stretches_of
+from sigcontract.report.left_out import left_out
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import (
     change_in,
@@ -145,6 +146,8 @@ def _lines(comparison: DumpComparison, page: _Page, *, verdicts: bool | None) ->
     yield f"{page.verdict(result.verdict)}:{rest}" if rest else verdict
     if result.findings:
         yield from page.wrapped(profile_of(result))
+    else:
+        yield from page.wrapped(left_out(comparison.policy))
     if result.environment:
         yield ""
         yield page("environment", _BOLD)

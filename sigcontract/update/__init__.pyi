@@ -5,17 +5,22 @@ from sigcontract.update.attributes import (
     attribute_path as attribute_path,
     by_rule as by_rule,
 )
+from sigcontract.update.changes import (
+    corresponding_changes as corresponding_changes,
+    is_of_function as is_of_function,
+    node_changes as node_changes,
+)
 from sigcontract.update.field_rules import (
     field_differences as field_differences,
 )
+from sigcontract.update.function_changes import (
+    SETTINGS as SETTINGS,
+    is_durable as is_durable,
+)
 from sigcontract.update.groups import (
     MEMORY_SOURCE as MEMORY_SOURCE,
-    DumpGap as DumpGap,
-    GraphName as GraphName,
     Group as Group,
     Grouping as Grouping,
-    NearMiss as NearMiss,
-    PolicyGroups as PolicyGroups,
     distinct_nodes as distinct_nodes,
     gaps as gaps,
     group_dumps as group_dumps,
@@ -28,6 +33,9 @@ from sigcontract.update.labels import (
     by_label as by_label,
     no_graph as no_graph,
 )
+from sigcontract.update.launchable import (
+    unlaunchable as unlaunchable,
+)
 from sigcontract.update.pairing import (
     NodeRefusal as NodeRefusal,
     body_pairs as body_pairs,
@@ -36,10 +44,8 @@ from sigcontract.update.pairing import (
 )
 from sigcontract.update.policies import (
     POLICIES as POLICIES,
-    SETTINGS as SETTINGS,
     blocks_sharing as blocks_sharing,
     check_policy as check_policy,
-    is_durable as is_durable,
     is_unproven as is_unproven,
     judged_key as judged_key,
     judged_same as judged_same,
@@ -58,6 +64,10 @@ from sigcontract.update.rules import (
 )
 from sigcontract.update.similarity import (
     similarity_key as similarity_key,
+)
+from sigcontract.update.single_exec import (
+    single_exec_finding as single_exec_finding,
+    sole_exec as sole_exec,
 )
 from sigcontract.update.undetermined import (
     WITHOUT_VALUE as WITHOUT_VALUE,

@@ -15,7 +15,7 @@ from sigcontract.model import (
     UpdateResult,
     Verdict,
 )
-from sigcontract.update.pairing import Doubt, NodeRefusal, is_device_updatable
+from sigcontract.update.pairing import Doubt, NodeRefusal, first_refusal, is_device_updatable
 from sigcontract.update.rules import ATTRIBUTE_RULES, RULES, Rule
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "attribute_path",
     "by_rule",
     "evidence_under",
+    "field_text",
     "value_text",
 ]
 
@@ -179,7 +180,7 @@ class Effects:
         key = held, candidate
         found = self._refusals.get(key)
         if found is None:
-            found = self._refusals[key] = self._refusal(held.entries, candidate.entries)
+            found = self._refusals[key] = first_refusal(self.barriers(held, candidate))
         return found
 
     def doubts(self, attributes: AttributeSet) -> Iterator[Doubt]:
@@ -226,26 +227,23 @@ class Effects:
             AttributeId.DEVICE_UPDATABLE_KERNEL_NODE,
         ]
 
-    def _refusal(
-        self, held: Mapping[int, LaunchAttribute], candidate: Mapping[int, LaunchAttribute]
-    ) -> NodeRefusal | tuple[Doubt, ...]:
-        doubts = []
-        for attribute_id in self._deciding(held, candidate):
-            old, new = held.get(attribute_id), candidate.get(attribute_id)
+    def barriers(self, held: AttributeSet, candidate: AttributeSet) -> Iterator[NodeRefusal | Doubt]:
+        """Yield every attribute that the driver refuses a change of, and those that leave that open."""
+        for attribute_id in self._deciding(held.entries, candidate.entries):
+            old, new = held.entries.get(attribute_id), candidate.entries.get(attribute_id)
             if is_device_updatable(old) or is_device_updatable(new):
                 # Not a change: no graph that holds such a node can be updated, and no header says with which answer.
                 result, changed = None, True
             elif old is None or new is None or old.value is None or new.value is None:
                 if not self._can_only_refuse(attribute_id, old, new):
-                    doubts.append(_unknown(attribute_id, old, new))
+                    yield _unknown(attribute_id, old, new)
                 continue
             else:
                 result = UpdateResult.ERROR_ATTRIBUTES_CHANGED
                 changed = attribute_id != AttributeId.DEVICE_UPDATABLE_KERNEL_NODE and old.value != new.value
             if changed:
                 path = attribute_path(attribute_id)
-                return NodeRefusal(self.of(attribute_id).rule.id, result, path, value_text(old), value_text(new))
-        return tuple(doubts)
+                yield NodeRefusal(self.of(attribute_id).rule.id, result, path, value_text(old), value_text(new))
 
     def _can_only_refuse(self, attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> bool:
         """Whether an unseen change can only make the driver reject the update, leaving the exec unchanged.
@@ -312,6 +310,15 @@ def value_text(entry: LaunchAttribute | None) -> int | str:
     if isinstance(value, Record):
         return ", ".join(f"{name} {getattr(value, name)}" for name in value.__struct_fields__)
     return value
+
+
+def field_text(value: object) -> int | str | None:
+    """Return the value of a field as a finding holds it: a bool is an int to Python, and none to a document."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, int | str):
+        return value
+    return f"{len(value)} entries" if isinstance(value, tuple) else str(value)
 
 
 def _unknown(attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> Doubt:

@@ -1,7 +1,6 @@
 """Field by field: where two records differ, and which rule of the table speaks of the field."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from sigcontract.model import (
     ConditionalNode,
@@ -12,7 +11,7 @@ from sigcontract.model import (
     PointerFacts,
     Record,
 )
-from sigcontract.update.attributes import Difference, attribute_path, by_rule, value_text
+from sigcontract.update.attributes import Difference, attribute_path, by_rule, field_text, value_text
 from sigcontract.update.rules import ATTRIBUTE_RULES, RULE_OF_FIELD, RULES, Rule
 
 __all__ = ["field_differences"]
@@ -32,11 +31,11 @@ def field_differences(old: Record, new: Record, at: str = "") -> Iterator[Differ
         elif isinstance(before, Record) and type(before) is type(after) and not isinstance(before, Dim3):
             yield from field_differences(before, after, f"{at}.{name}")
         elif _are_records(before) and _are_records(after) and len(before) == len(after):
-            for place, (a, b) in enumerate(zip(before, after, strict=True)):
-                yield from field_differences(a, b, f"{at}.{name}[{place}]")
+            for index, (a, b) in enumerate(zip(before, after, strict=True)):
+                yield from field_differences(a, b, f"{at}.{name}[{index}]")
         elif name != "bodies" or before is None or after is None or len(before) != len(after):
             rule = _rule(old, name, known=before is not None and after is not None)
-            yield by_rule(rule.id, f"{at}.{name}", _text(before), _text(after))
+            yield by_rule(rule.id, f"{at}.{name}", field_text(before), field_text(after))
 
 
 def _rule(record: Record, name: str, *, known: bool) -> Rule:
@@ -71,11 +70,3 @@ def _are_records(value: object) -> bool:
 
 def _is_plain_record(item: object) -> bool:
     return isinstance(item, Record) and not isinstance(item, GraphSignature)
-
-
-def _text(value: Any) -> int | str | None:
-    if isinstance(value, bool):  # an int to Python, and none to a document
-        return "true" if value else "false"
-    if value is None or isinstance(value, int | str):
-        return value
-    return f"{len(value)} entries" if isinstance(value, tuple) else str(value)

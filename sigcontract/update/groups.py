@@ -5,7 +5,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from heapq import nsmallest
 from itertools import chain, islice
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
@@ -13,10 +12,14 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 from sigcontract.model import (
     EXEC_BYTES_PER_NODE,
     DriverProfile,
+    DumpGap,
     Finding,
+    GraphGroup,
+    GraphName,
     GraphSignature,
+    NearestGraph,
     NodeSignature,
-    Record,
+    PolicyGroups,
     SignatureDump,
     inner_graphs,
 )
@@ -25,20 +28,16 @@ from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.labels import by_label
 from sigcontract.update.policies import POLICIES, check_policy, judged_key, judged_same
 from sigcontract.update.similarity import similarity_key
-from sigcontract.wire import (
-    explains_invalid,
-)
+from sigcontract.update.single_exec import single_exec_finding
+from sigcontract.wire import explains_invalid
 
 __all__ = [
     "MEMORY_SOURCE",
     "NEAREST_CANDIDATES",
-    "DumpGap",
-    "GraphName",
+    "NEAREST_GROUPS",
     "Group",
     "Grouping",
-    "NearMiss",
     "Nearest",
-    "PolicyGroups",
     "distinct_nodes",
     "gaps",
     "group_dumps",
@@ -56,9 +55,11 @@ MEMORY_SOURCE: Final = (
 
 #: Graphs that a lone graph is compared with in full: the most similar by kinds and names of nodes.
 NEAREST_CANDIDATES: Final = 4
+#: Groups for which the nearest graph is searched: each search looks at every graph.
+NEAREST_GROUPS: Final = 20
 
 #: How many nodes of each kind and name a graph has.
-_Kinds = frozenset[tuple[tuple[int, str], int]]
+_Kinds = dict[tuple[int, str], int]
 
 
 class Labelled(Protocol):
@@ -163,7 +164,7 @@ class Grouping(Generic[G]):
         self._open: dict[str, int] = {}
         self._arrivals: list[tuple[G, Group[G]]] = []
         self._counted = 0
-        self._by_kinds: dict[_Kinds, list[int]] = {}
+        self._by_kinds: dict[frozenset[tuple[tuple[int, str], int]], tuple[_Kinds, list[int]]] = {}
 
     def __len__(self) -> int:
         """Return the number of graphs."""
@@ -182,7 +183,7 @@ class Grouping(Generic[G]):
         graph = member.graph
         digest = judged_key(self.policy, graph, self._judge)
         if alone is None:
-            alone = unprovable(self.policy, graph, distinct_nodes(graph), self._judge)
+            alone = self.alone(graph)
         index = None if alone else self._open.get(digest)
         if index is None:
             index = len(self.groups)
@@ -193,6 +194,12 @@ class Grouping(Generic[G]):
         self._members[index].append(member)
         self._arrivals.append((member, self.groups[index]))
         return self.groups[index]
+
+    def alone(self, graph: GraphSignature) -> tuple[Finding, ...]:
+        """Return why a graph must share no executable: CUDA allows one of it, or something of it is unknown."""
+        nodes = distinct_nodes(graph)
+        single = None if self.policy == "portable" else single_exec_finding(graph, nodes)
+        return unprovable(self.policy, graph, nodes, self._judge) if single is None else (single,)
 
     def differences(self, a: GraphSignature, b: GraphSignature) -> tuple[Finding, ...]:
         """Return the differences that keep two graphs from sharing; empty if they are the same."""
@@ -216,11 +223,12 @@ class Grouping(Generic[G]):
     def _candidates(self, group: Group[G]) -> list[int]:
         """Return the most similar graphs of other groups, by their numbers in the order of arrival."""
         for number in range(self._counted, len(self._arrivals)):
-            self._by_kinds.setdefault(_kinds(self._arrivals[number][0].graph), []).append(number)
+            kinds = _kinds(self._arrivals[number][0].graph)
+            self._by_kinds.setdefault(frozenset(kinds.items()), (kinds, []))[1].append(number)
         self._counted = len(self._arrivals)
         own = _kinds(group.representative.graph)
         found: list[tuple[int, int]] = []
-        for kinds, numbers in self._by_kinds.items():
+        for kinds, numbers in self._by_kinds.values():
             others = (number for number in numbers if self._arrivals[number][1] is not group)
             distance = _distance(own, kinds)
             found.extend((distance, number) for number in islice(others, NEAREST_CANDIDATES))
@@ -228,14 +236,13 @@ class Grouping(Generic[G]):
 
 
 def _kinds(graph: GraphSignature) -> _Kinds:
-    return frozenset(Counter(map(similarity_key, graph.nodes)).items())
+    return Counter(map(similarity_key, graph.nodes))
 
 
-@lru_cache(maxsize=4096)  # many graphs of a program have the same kernels
 def _distance(a: _Kinds, b: _Kinds) -> int:
     """Return how many nodes only one of two graphs has, by kind and name."""
-    nodes, others = Counter(dict(a)), Counter(dict(b))
-    return (nodes - others).total() + (others - nodes).total()
+    common = sum(min(count, b.get(kind, 0)) for kind, count in a.items())
+    return sum(a.values()) + sum(b.values()) - 2 * common
 
 
 def distinct_nodes(graph: GraphSignature) -> tuple[NodeSignature, ...]:
@@ -268,45 +275,6 @@ def unprovable(
     return judged_same(policy, graph, graph, judge).reasons
 
 
-class GraphName(Record, frozen=True, kw_only=True):
-    """One graph of one of the dumps."""
-
-    dump: int
-    label: str
-
-
-class NearMiss(Record, frozen=True, kw_only=True):
-    """A graph that shares with none, its closest match, and the differences that keep the two from sharing."""
-
-    graph: GraphName
-    nearest: GraphName | None
-    reasons: tuple[Finding, ...]
-
-
-class PolicyGroups(Record, frozen=True, kw_only=True):
-    """The groups of one policy.
-
-    ``groups`` have at least two members each, in the order of the dumps; what is left is in ``singletons``. Memory is
-    an estimate, see `MEMORY_SOURCE`; under ``portable``, which compares processes, nothing is shared and both are 0.
-    """
-
-    policy: str
-    groups: tuple[tuple[GraphName, ...], ...]
-    singletons: tuple[NearMiss, ...]
-    graphs: int
-    executables: int
-    executables_saved: int
-    memory_saved_bytes_low: int
-    memory_saved_bytes_high: int
-
-
-class DumpGap(Record, frozen=True, kw_only=True):
-    """A dump that cannot speak for its process, and the rule that says why: ``dump.incomplete`` or ``dump.empty``."""
-
-    dump: int
-    rule: str
-
-
 class _Named(NamedTuple):
     name: GraphName
     graph: GraphSignature
@@ -318,11 +286,30 @@ class _Named(NamedTuple):
 
 @explains_invalid("dumps", "profile")
 def group_dumps(
-    dumps: Sequence[SignatureDump], policies: Iterable[str] = POLICIES, profile: DriverProfile | None = None
+    dumps: Sequence[SignatureDump],
+    policies: Iterable[str] = POLICIES,
+    profile: DriverProfile | None = None,
+    *,
+    flags: int = 0,
+    nearest: int = NEAREST_GROUPS,
 ) -> tuple[PolicyGroups, ...]:
-    """Return the groups of all graphs under each policy.
+    """Return the groups of all graphs under each policy, as `sigcontract.registry.GraphExecRegistry` would share.
 
-    An executable belongs to one process: under every policy but ``portable`` a group holds graphs of one dump.
+    An executable belongs to one process: under every policy but ``portable`` a group holds graphs of one dump. A graph
+    of which CUDA allows one executable only is alone (rule ``graph.single-exec``).
+
+    Parameters
+    ----------
+    dumps
+        The dumps.
+    policies
+        Names of policies.
+    profile
+        The profile of the driver that all were read under, or None.
+    flags
+        CUgraphInstantiate_flags of the executables.
+    nearest
+        For how many groups of each policy the nearest graph of another group is searched, at most.
 
     Raises
     ------
@@ -339,8 +326,8 @@ def group_dumps(
         [_Named(GraphName(dump=index, label=entry.label), entry.graph) for entry in dump.graphs]
         for index, dump in enumerate(dumps)
     ]
-    judge = NodeJudge(profile, 0)
-    return tuple(_grouped(of_dumps, policy, judge) for policy in policies)
+    judge = NodeJudge(profile, flags)
+    return tuple(_grouped(of_dumps, policy, judge, nearest) for policy in policies)
 
 
 def gaps(dumps: Sequence[SignatureDump]) -> tuple[DumpGap, ...]:
@@ -354,7 +341,7 @@ def gaps(dumps: Sequence[SignatureDump]) -> tuple[DumpGap, ...]:
     return tuple(found)
 
 
-def _grouped(of_dumps: Sequence[Sequence[_Named]], policy: str, judge: NodeJudge) -> PolicyGroups:
+def _grouped(of_dumps: Sequence[Sequence[_Named]], policy: str, judge: NodeJudge, nearest: int) -> PolicyGroups:
     across = policy == "portable"
     groupings: list[Grouping[_Named]] = []
     for graphs in [list(chain.from_iterable(of_dumps))] if across else of_dumps:
@@ -362,27 +349,28 @@ def _grouped(of_dumps: Sequence[Sequence[_Named]], policy: str, judge: NodeJudge
         for graph in graphs:
             grouping.add(graph)
         groupings.append(grouping)
-    groups = [group for grouping in groupings for group in grouping.groups]
+    placed = [(grouping, group) for grouping in groupings for group in grouping.groups]
+    searched = {id(group) for group in islice((group for _, group in placed if not group.alone), nearest)}
     count = sum(map(len, groupings))
-    saved_nodes = 0 if across else sum(len(graph.graph.nodes) for group in groups for graph in group.members[1:])
+    saved_nodes = 0 if across else sum(len(graph.graph.nodes) for _, group in placed for graph in group.members[1:])
     return PolicyGroups(
         policy=policy,
-        groups=tuple(tuple(graph.name for graph in group) for group in groups if len(group) > 1),
-        singletons=tuple(
-            _near_miss(grouping, group) for grouping in groupings for group in grouping.groups if len(group) == 1
-        ),
         graphs=count,
-        executables=count if across else len(groups),
-        executables_saved=0 if across else count - len(groups),
+        executables=count if across else len(placed),
+        executables_saved=0 if across else count - len(placed),
         memory_saved_bytes_low=round(saved_nodes * _BYTES_PER_NODE_MEASURED),
         memory_saved_bytes_high=saved_nodes * EXEC_BYTES_PER_NODE,
+        groups=tuple(
+            GraphGroup(
+                members=tuple(graph.name for graph in group),
+                alone=group.alone,
+                nearest=_nearest(grouping, group) if id(group) in searched else None,
+            )
+            for grouping, group in placed
+        ),
     )
 
 
-def _near_miss(grouping: Grouping[_Named], group: Group[_Named]) -> NearMiss:
-    nearest = grouping.nearest(group)
-    return NearMiss(
-        graph=group.representative.name,
-        nearest=None if nearest is None else nearest.graph.name,
-        reasons=() if nearest is None else nearest.findings,
-    )
+def _nearest(grouping: Grouping[_Named], group: Group[_Named]) -> NearestGraph | None:
+    found = grouping.nearest(group)
+    return None if found is None else NearestGraph(graph=found.graph.name, findings=found.findings)

@@ -12,8 +12,8 @@ from sigcontract.model import (
     Verdict,
 )
 from sigcontract.update.attributes import AttributeSet, Difference, Effects, attribute_path, by_rule, value_text
-from sigcontract.update.memory_nodes import node_differences, node_refusal
-from sigcontract.update.pairing import Doubt, NodeRefusal
+from sigcontract.update.memory_nodes import node_barriers, node_differences
+from sigcontract.update.pairing import Doubt, NodeRefusal, first_refusal
 from sigcontract.update.rules import RULES
 
 if TYPE_CHECKING:
@@ -62,27 +62,44 @@ class NodeJudge:
     def refusal(self, held: NodeSignature, candidate: NodeSignature) -> NodeRefusal | tuple[Doubt, ...]:
         """Return why the driver refuses two nodes of one type, or why that is undetermined, or nothing."""
         if isinstance(held, KernelNodeSignature) and isinstance(candidate, KernelNodeSignature):
-            return self._kernel_refusal(held, candidate)
-        return node_refusal(held, candidate)
+            effects = self.effects
+            answer = effects.refusal(effects.set_of(held.attributes), effects.set_of(candidate.attributes))
+            if isinstance(answer, NodeRefusal):
+                return answer
+            if held.context == candidate.context != 0 and not self._cooperative_refused:
+                return answer
+        return first_refusal(self.barriers(held, candidate))
 
-    def _kernel_refusal(
+    def barriers(self, held: NodeSignature, candidate: NodeSignature) -> "Iterator[NodeRefusal | Doubt]":
+        """Yield all that the driver refuses of two nodes of one type, and what leaves that open, in its order.
+
+        The driver stops at the first refusal. That a field further on would be refused too is what a diff tells.
+        """
+        if isinstance(held, KernelNodeSignature) and isinstance(candidate, KernelNodeSignature):
+            return self._kernel_barriers(held, candidate)
+        return node_barriers(held, candidate)
+
+    def _kernel_barriers(
         self, held: KernelNodeSignature, candidate: KernelNodeSignature
-    ) -> NodeRefusal | tuple[Doubt, ...]:
+    ) -> "Iterator[NodeRefusal | Doubt]":
         effects = self.effects
-        answer = effects.refusal(effects.set_of(held.attributes), effects.set_of(candidate.attributes))
-        if isinstance(answer, NodeRefusal):
-            return answer
-        if self._cooperative_refused and self.is_cooperative(candidate):
-            identity = function_identity(held, candidate)
-            if identity in ("other", "reused"):
-                texts = _functions(held, candidate, identity)
-                return NodeRefusal("kernel.cooperative-function-rejected", None, ".func", *texts)
-        if held.context == candidate.context and (held.context or function_identity(held, candidate) == "same"):
-            return answer
+        yield from effects.barriers(effects.set_of(held.attributes), effects.set_of(candidate.attributes))
+        identity = function_identity(held, candidate)
+        if self._cooperative_refused and self.is_cooperative(candidate) and identity in ("other", "reused"):
+            texts = _functions(held, candidate, identity)
+            yield NodeRefusal("kernel.cooperative-function-rejected", None, ".func", *texts)
+        if held.context == candidate.context and (held.context or identity == "same"):
+            return
         contexts = f"{held.context:#x}", f"{candidate.context:#x}"
         if held.context and candidate.context:
-            return NodeRefusal("kernel.context", _FUNCTION_CHANGE, ".context", *contexts)
-        return (*answer, Doubt("kernel.context-unknown", ".context", *contexts))
+            yield NodeRefusal("kernel.context", _FUNCTION_CHANGE, ".context", *contexts)
+        else:
+            yield Doubt("kernel.context-unknown", ".context", *contexts)
+
+    def refused(self, held: NodeSignature, candidate: NodeSignature) -> list[Difference]:
+        """Return all that the driver refuses of two nodes, as differences."""
+        barriers = self.barriers(held, candidate)
+        return [by_rule(b.rule, b.field, b.old, b.new) for b in barriers if isinstance(b, NodeRefusal)]
 
     def unknowns(self, node: NodeSignature) -> "Iterator[Difference]":
         """Yield the unknowns that keep a node from equalling any other, itself included."""
@@ -298,4 +315,6 @@ def _functions(a: KernelNodeSignature, b: KernelNodeSignature, identity: Identit
     fact = contradiction(a.function, b.function)
     if identity == "reused" and fact is not None:
         return f"{fact} {getattr(a.function, fact)}", f"{fact} {getattr(b.function, fact)}"
+    if a.kern == b.kern and a.func != b.func:
+        return f"{a.func:#x}", f"{b.func:#x}"
     return f"kern {a.kern:#x}, func {a.func:#x}", f"kern {b.kern:#x}, func {b.func:#x}"

@@ -6,7 +6,7 @@ from a queue that starts with the last sink; the dependencies of a pair are pair
 were added. What a node itself forbids is asked of the caller, because that depends on driver and flags.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from sigcontract.model import (
@@ -35,6 +35,7 @@ __all__ = [
     "Pairing",
     "Refusal",
     "body_pairs",
+    "first_refusal",
     "is_device_updatable",
     "pair_graphs",
     "subject_of",
@@ -240,6 +241,16 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
         return pairing._replace(refusal=_topology("topology.sink-count", at, counts, subject, at))
     pairing.pairs.extend(zip(reversed(old_sinks), reversed(new_sinks), strict=True))
     return pairing._replace(refusal=_follow(held, candidate, judge, pairing, alike=alike))
+
+
+def first_refusal(barriers: Iterable[NodeRefusal | Doubt]) -> NodeRefusal | tuple[Doubt, ...]:
+    """Return where the driver stops at a pair of nodes, or all that leaves open whether it does."""
+    doubts = []
+    for barrier in barriers:
+        if isinstance(barrier, NodeRefusal):
+            return barrier
+        doubts.append(barrier)
+    return tuple(doubts)
 
 
 def is_device_updatable(entry: LaunchAttribute | None) -> bool:

@@ -5,8 +5,7 @@ every policy what is unknown (an unreadable attribute, a function without a hand
 same as nothing, itself included.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,11 +20,12 @@ from sigcontract.model import (
     Verdict,
 )
 from sigcontract.update.attributes import ABSENT, Difference, Effects, by_rule
+from sigcontract.update.changes import corresponding_changes, node_changes
 from sigcontract.update.field_rules import field_differences
+from sigcontract.update.function_changes import unproven_function
 from sigcontract.update.kernels import NodeJudge, function_identity, may_prefer_cluster
 from sigcontract.update.pairing import body_pairs, pair_graphs, subject_of
 from sigcontract.update.predict import Findings, LocatedDifference, differences_along, located_refusal
-from sigcontract.update.rules import RULES
 from sigcontract.update.share_key import share_key
 from sigcontract.wire import (
     digest,
@@ -42,11 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "POLICIES",
-    "SETTINGS",
     "PolicyAnswer",
     "blocks_sharing",
     "check_policy",
-    "is_durable",
     "is_unproven",
     "judged_key",
     "judged_same",
@@ -54,12 +52,9 @@ __all__ = [
     "same",
 ]
 
-#: Names that a tool made from a handle, as ``func:140213``.
-_NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA-F]+\Z")
-
-#: Safe differences that part graphs under ``share-functions`` all the same: a fresh exec would launch something else,
+#: Safe differences that block sharing under ``share-functions`` all the same: a fresh exec would launch something else,
 #: or that the driver takes the update is not shown.
-_PARTS_SHARE_FUNCTIONS: Final = frozenset(
+_BLOCKS_SHARE_FUNCTIONS: Final = frozenset(
     {"kernel.cooperative-function", "kernel.cluster-one", "memory.kind", "memory.owner-unproven"}
 )
 #: Rules that say that the function is another one, those of a diff of two processes included.
@@ -76,14 +71,18 @@ _OTHER_FUNCTION: Final = frozenset(
     }
 )
 _SHARE_POLICIES: Final = ("share", "share-functions")
-#: Facts of a function that cuFuncSetAttribute can change, so that equal machine code does not prove them equal.
-SETTINGS: Final = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
-_CORRESPONDENCE: Final = {
-    ".func": "portable.function",
-    ".kern": "portable.function",
-    ".context": "portable.context",
-}
+#: What a number of a portable form stands for, by the rule that a change of it has in one process.
+_CORRESPONDENCE: Final = {"kernel.function": "portable.function", "kernel.context": "portable.context"}
 
+#: Fields whose values are such numbers.
+_NUMBERS: Final = (".func", ".context")
+#: Rules of differences between nodes of one index that say nothing of the pairs that the driver makes.
+_STRUCTURE: Final = frozenset(
+    {"node.type", "node.opaque", "topology.dependency", "topology.dependency-count", "edge.data"}
+)
+
+#: What differs between two nodes of one graph each.
+Changes = Callable[[NodeSignature, NodeSignature], Iterable[Difference]]
 #: A difference, and whether it keeps the graphs apart.
 SharingDifference = tuple[LocatedDifference, bool]
 
@@ -98,8 +97,9 @@ class PolicyAnswer(NamedTuple):
     same
         Whether they are, and it is known.
     verdict
-        ``undetermined`` where it cannot be told; else the worst of what differs, also where they are the same
-        (a grid may differ under ``share``).
+        Of an update from the one to the other: ``rejected`` where it is refused; else the worst of what differs, also
+        where the graphs are the same (a grid may differ under ``share``), and ``undetermined`` where nothing is worse
+        and something cannot be told.
     reasons
         What keeps them apart; empty where they are the same.
     """
@@ -149,12 +149,12 @@ def same(
 def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> PolicyAnswer:
     """Answer as `same` does, for valid graphs, by a judge that remembers the records that it saw."""
     reasons, all_found = Findings(judge.profile), []
-    for placed, parts in _POLICIES[policy].compare(a, b, judge):
+    for placed, blocks in _POLICIES[policy].compare(a, b, judge):
         all_found.append(placed[0].verdict)
-        if parts:
+        if blocks:
             reasons.add(placed)
-    parting = reasons.collapsed()
-    return PolicyAnswer(policy, not parting, Verdict.worst(all_found), parting)
+    blocking = reasons.collapsed()
+    return PolicyAnswer(policy, not blocking, Verdict.of_update(all_found), blocking)
 
 
 @explains_invalid("graph", "profile")
@@ -190,11 +190,6 @@ def judged_key(policy: str, graph: GraphSignature, judge: NodeJudge) -> str:
     return f"{policy}:{_POLICIES[policy].key(graph, judge)}"
 
 
-def is_durable(name: str) -> bool:
-    """Say whether a kernel's name means anything in another process: not if it was made from a handle."""
-    return _NOT_DURABLE.match(name) is None
-
-
 def blocks_sharing(policy: str, difference: Difference, effects: Effects) -> bool:
     """Say whether a difference keeps two graphs from being the same under a policy.
 
@@ -202,7 +197,7 @@ def blocks_sharing(policy: str, difference: Difference, effects: Effects) -> boo
     """
     if policy not in _SHARE_POLICIES or not difference.verdict.safe:
         return True
-    if difference.rule in _PARTS_SHARE_FUNCTIONS or effects.is_hint(difference.rule):
+    if difference.rule in _BLOCKS_SHARE_FUNCTIONS or effects.is_hint(difference.rule):
         return True
     return policy == "share" and difference.rule in _OTHER_FUNCTION
 
@@ -216,7 +211,7 @@ def check_policy(name: str) -> None:
 
 
 def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
-    for placed in _by_index(a, b):
+    for placed in _as_paired(a, b, judge):
         yield placed, True
     for path, node in b.walk():
         for difference in judge.unknowns(node):
@@ -224,14 +219,45 @@ def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[S
                 yield (difference, path, subject_of(node)), True
 
 
+def _as_paired(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[LocatedDifference]:
+    """Yield what differs between nodes of one index, or, where the driver pairs others, between those that it pairs."""
+
+    def changes(old: NodeSignature, new: NodeSignature) -> list[Difference]:
+        return _recorded(node_changes(old, new, judge))
+
+    found = list(_by_index(a, b, changes))
+    structure = [placed for placed in found if placed[0].rule in _STRUCTURE]
+    pairing = pair_graphs(a, b, judge.refusal) if structure else None
+    if pairing is None or pairing.refusal is not None:
+        yield from found
+        return
+    for pair in pairing.walk(a, b):
+        for difference in changes(pair.held, pair.candidate):
+            yield difference, pair.candidate_path, subject_of(pair.candidate)
+    for difference, path, subject in structure:  # an order of nodes that the driver takes is a difference all the same
+        yield difference._replace(verdict=Verdict.UPDATABLE), path, subject
+
+
 def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
-    for placed in _by_index(portable_form(a), portable_form(b)):
-        if placed[0].field != ".name" or _are_durable(placed[0]):
-            yield _as_correspondence(placed), True
+    def changes(old: NodeSignature, new: NodeSignature) -> Iterator[Difference]:
+        for difference in _recorded(corresponding_changes(old, new, judge)):
+            if difference.rule in _CORRESPONDENCE and difference.field in _NUMBERS:
+                yield difference._replace(rule=_CORRESPONDENCE[difference.rule])
+            elif difference.rule != "function.name-not-durable":  # told of each node below
+                yield difference
+
+    if a is not b:
+        for placed in _by_index(portable_form(a), portable_form(b), changes):
+            yield placed, True
     for graph in (a,) if a == b else (a, b):
         for path, node in graph.walk():
             for difference in _portable_unknowns(node, judge):
                 yield (difference, path, subject_of(node)), True
+
+
+def _recorded(changes: Iterable[Difference]) -> list[Difference]:
+    """Return the changes without those that say of two equal fields that neither is known."""
+    return [c for c in changes if c.old != c.new or c.rule in ("kernel.attribute-origin", "function.facts-unknown")]
 
 
 def _share(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
@@ -280,7 +306,7 @@ def is_unproven(old: KernelNodeSignature, new: KernelNodeSignature, judge: NodeJ
     return decides and may_prefer_cluster(old) != may_prefer_cluster(new)
 
 
-def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[LocatedDifference]:
+def _by_index(a: GraphSignature, b: GraphSignature, changes: Changes, at: str = "") -> Iterator[LocatedDifference]:
     """Yield what differs between nodes of one index: the order is part of the record."""
     if a is b or a == b:
         return
@@ -289,13 +315,11 @@ def _by_index(a: GraphSignature, b: GraphSignature, at: str = "") -> Iterator[Lo
         return
     for index, (old, new) in enumerate(zip(a.nodes, b.nodes, strict=True)):
         path, subject = f"{at}nodes[{index}]", subject_of(new)
-        if old.node_type != new.node_type or type(old) is not type(new):
-            yield _placed("node.type", path, subject, subject_of(old), subject)
-        elif old is not new and old != new:
-            for difference in field_differences(old, new):
+        if old is not new and old != new:
+            for difference in changes(old, new):
                 yield difference, path, subject
             for below, old_body, new_body in body_pairs(old, new):
-                yield from _by_index(old_body, new_body, path + below)
+                yield from _by_index(old_body, new_body, changes, path + below)
         yield from _edges(a.dependencies[index], b.dependencies[index], f"{at}dependencies[{index}]", subject)
 
 
@@ -307,9 +331,9 @@ def _edges(
     if len(old) != len(new):
         yield _placed("topology.dependency-count", at, subject, len(old), len(new))
         return
-    for place, (before, after) in enumerate(zip(old, new, strict=True)):
+    for index, (before, after) in enumerate(zip(old, new, strict=True)):
         for difference in field_differences(before, after):
-            yield difference, f"{at}[{place}]", subject
+            yield difference, f"{at}[{index}]", subject
 
 
 def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Difference]:
@@ -317,31 +341,8 @@ def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Differ
     for difference in judge.unknowns(node):
         if difference.rule != "kernel.function-unknown":  # no handle holds in another process anyway
             yield difference
-    if not isinstance(node, KernelNodeSignature):
-        return
-    if not is_durable(node.name):
-        yield by_rule("function.name-not-durable", ".name", node.name, node.name)
-    if node.function is None:
-        yield by_rule("function.facts-unknown", ".function", None, None)
-        return
-    if node.function.code_sha256 is None:
-        yield by_rule("function.code-unknown", ".function.code_sha256", None, None)
-    for name in SETTINGS:
-        if getattr(node.function, name) is None:
-            yield by_rule("function.facts-unknown", f".function.{name}", None, None)
-
-
-def _as_correspondence(placed: LocatedDifference) -> LocatedDifference:
-    """Name what the number of a function or a context stands for in a portable form."""
-    difference, path, subject = placed
-    rule = _CORRESPONDENCE.get(difference.field)
-    if rule is None:
-        return placed
-    return by_rule(rule, difference.field, difference.old, difference.new), path, subject
-
-
-def _are_durable(difference: Difference) -> bool:
-    return is_durable(str(difference.old)) and is_durable(str(difference.new))
+    if isinstance(node, KernelNodeSignature):
+        yield from unproven_function(node)
 
 
 def _facts(node: KernelNodeSignature) -> str:

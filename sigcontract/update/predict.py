@@ -91,9 +91,17 @@ def predict_update(
 
 
 def judged_update(
-    held: "GraphSignature", candidate: "GraphSignature", judge: NodeJudge, fixed: "GraphSignature | None" = None
+    held: "GraphSignature",
+    candidate: "GraphSignature",
+    judge: NodeJudge,
+    fixed: "GraphSignature | None" = None,
+    *,
+    max_also: int = MAX_ALSO,
 ) -> UpdatePrediction:
-    """Answer as `predict_update` does, for valid graphs, by a judge that remembers the records that it saw."""
+    """Answer as `predict_update` does, for valid graphs, by a judge that remembers the records that it saw.
+
+    A finding lists ``max_also`` paths besides the first, at most.
+    """
     pairing = pair_graphs(held, candidate, judge.refusal)
     findings = Findings(judge.profile)
     refusal = pairing.refusal
@@ -104,7 +112,7 @@ def judged_update(
         origin = _origin(fixed, held, judge, findings)
     for placed in differences_along(pairing, (held, candidate), judge, origin):
         findings.add(placed)
-    collapsed = findings.collapsed()
+    collapsed = findings.collapsed(max_also)
     doubtful = pairing.doubtful
     told = None if doubtful or refusal is None or refusal.result is None else refusal
     result = UpdateResult.SUCCESS if refusal is None else refusal.result
@@ -173,12 +181,12 @@ class Findings:
         """Add a difference."""
         self._places.setdefault(placed[0], []).append(placed)
 
-    def collapsed(self) -> tuple[Finding, ...]:
+    def collapsed(self, max_also: int = MAX_ALSO) -> tuple[Finding, ...]:
         """Return the findings, in the order in which they were first added."""
         found = []
         for difference, places in self._places.items():
             _, _, subject = places[0]
-            paths = [path + difference.field for _, path, _ in places[: 1 + MAX_ALSO]]
+            paths = [path + difference.field for _, path, _ in places[: 1 + max_also]]
             found.append(finding_of(difference, paths, subject, len(places), self._profile))
         return tuple(found)
 

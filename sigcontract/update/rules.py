@@ -162,7 +162,7 @@ _KERNEL: Final = (
     Rule(
         "kernel.function-unknown", "KernelNodeSignature.kern, KernelNodeSignature.func", _UNDETERMINED, "assumed",
         "At least one side has no function handle (a version 1 record, or a driver that gave none). Equal names do not "
-        "prove one function: JIT compilers emit different kernels of one name.",
+        "prove one function: JIT compilers emit different kernels of one name. Record anew: version 2 has the handles.",
         "https://github.com/ml-explore/mlx/issues/4275",
     ),
     Rule(
@@ -234,7 +234,8 @@ _KERNEL: Final = (
     ),
     Rule(
         "function.facts-unknown", "KernelNodeSignature.function", _UNDETERMINED, "assumed",
-        "Facts of the function were not recorded, or the driver would not give one of them. Unknown is never equal.",
+        "Facts of the function were not recorded, or the driver would not give one of them. Unknown is never equal. "
+        "Record anew: version 2 has them, where the driver gives them.",
         _SELF,
     ),
     Rule(
@@ -251,7 +252,9 @@ _KERNEL: Final = (
     Rule(
         "kernel.attribute-unknown", "LaunchAttribute.state", _UNDETERMINED, "reported",
         "The value of this attribute is not known on at least one side (unreadable, unsupported, or never asked for). "
-        "The driver may keep the old value and report success; the same function is no proof of the same value.",
+        "The driver may keep the old value and report success, which of a preferred cluster is a hang on devices that "
+        "have them (GB300); the same function is no proof of the same value. Record with observation on (sigcontract "
+        "record), which sees it at the launch, or name a profile of this driver (--profile, sigcontract doctor).",
         _SGLANG,
         "the profile: an attribute that cannot be set, has no effect on this device, or is carried, decides nothing",
     ),
@@ -413,13 +416,13 @@ _MEMORY: Final = (
         "The device and the context of an operand of a copy cannot change. cudaMalloc'd and managed memory have a "
         "context, memory of pools and mapped memory have none, so a copy cannot go from the ones to the others: "
         "PARAMETERS_CHANGED. An operand named as unified may be pageable too, which goes with those that have a "
-        "context. Of a fill only the device counts.",
+        "context. Of a memset only the device counts.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memory.kind", "PointerFacts.memory_type, PointerFacts.managed", _UPDATABLE, "measured",
         "Memory of another kind, of the same owner as far as the driver asks: cudaMalloc'd for managed memory in a "
-        "copy; those, memory of a pool and mapped memory in a fill.",
+        "copy; those, memory of a pool and mapped memory in a memset.",
         _MEASURED,
     ),
     Rule(
@@ -486,25 +489,25 @@ _MEMORY: Final = (
     ),
     Rule(
         "memset.shape", "MemsetNode.height, MemsetNode.width, MemsetNode.element_size_bytes", _REJECTED, "measured",
-        "A fill cannot become 2D nor cease to be, and a 2D fill cannot change width, height or element size: "
+        "A memset cannot become 2D nor cease to be, and a 2D memset cannot change width, height or element size: "
         "PARAMETERS_CHANGED.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memset.size", "MemsetNode.width, MemsetNode.element_size_bytes, MemsetNode.height", _UPDATABLE, "measured",
-        "A 1D fill may change width and element size; documented as possible to fail where it does not map onto the "
+        "A 1D memset may change width and element size; documented as possible to fail where it does not map onto the "
         "resources of the node.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memset.pitch", "MemsetNode.pitch_bytes", _HARMLESS, "documented",
-        "The pitch of a 1D fill is not used.",
+        "The pitch of a 1D memset is not used.",
         "cuda.h 13.5, CUDA_MEMSET_NODE_PARAMS",
-        "a 2D fill: rule memset.pitch-2d",
+        "a 2D memset: rule memset.pitch-2d",
     ),
     Rule(
         "memset.pitch-2d", "MemsetNode.pitch_bytes", _REJECTED, "documented",
-        "Of a 2D fill only address and value may change.",
+        "Of a 2D memset only address and value may change.",
         _UPDATE,
     ),
     Rule(
@@ -604,7 +607,7 @@ _OTHER_NODES: Final = (
     Rule(
         "conditional.unreadable", "ConditionalNode.kind, ConditionalNode.bodies", _UNDETERMINED, "documented",
         "The kind or a body of the conditional cannot be read (no getter before CUDA 13.2), so nothing can be said of "
-        "what it runs.",
+        "what it runs. Record under a driver of CUDA 13.2 or later.",
         "cuda.h 13.2, cuGraphNodeGetParams",
     ),
     Rule(

@@ -34,6 +34,9 @@ from sigcontract.wire.limits import (
     MAX_DOCUMENT_BYTES as MAX_DOCUMENT_BYTES,
     MAX_GRAPH_DEPTH as MAX_GRAPH_DEPTH,
 )
+from sigcontract.wire.losses import (
+    lost_fields as lost_fields,
+)
 from sigcontract.wire.schemas import (
     check_files as check_files,
     schema as schema,

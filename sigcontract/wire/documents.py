@@ -10,6 +10,8 @@ from sigcontract.errors import RecordError, UsageError, VersionError
 from sigcontract.model import (
     DriverProfile,
     DumpDiff,
+    GraphPrediction,
+    GroupsReport,
     Record,
     SignatureDump,
 )
@@ -19,7 +21,7 @@ from sigcontract.wire.envelope import document_type, fields_of
 __all__ = ["FORMS", "Document", "Form", "document_name", "form_named", "form_of"]
 
 #: What a file of this package can hold.
-Document = SignatureDump | DriverProfile | DumpDiff
+Document = SignatureDump | DriverProfile | DumpDiff | GroupsReport | GraphPrediction
 
 
 class Form:
@@ -103,6 +105,8 @@ FORMS: dict[tuple[str, int], Form] = {
         ),
         _flat("sigcontract.profile", 1, DriverProfile),
         _flat("sigcontract.diff", 1, DumpDiff),
+        _flat("sigcontract.groups", 1, GroupsReport),
+        _flat("sigcontract.prediction", 1, GraphPrediction),
     )
 }
 

@@ -12,7 +12,7 @@ KNOWS_A_TYPE = {
     "update/memory_nodes.py",  # when they apply
     "update/share_key.py",  # what of it an update keeps
     "report/node_rows.py",  # its drawing
-    "registry/reasons.py",  # whether its graph may have one executable only
+    "update/single_exec.py",  # whether its graph may have one executable only
     "registry/signature_registry.py",  # a node without fields, to check edges alone
     "compare/nodes.py",  # operations of a batch that have no counterpart
 }

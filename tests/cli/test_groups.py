@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from sigcontract.cli.main import main
 from sigcontract.model.dump import SignatureDump
-from sigcontract.wire.codec import load, save
+from sigcontract.model.groups import GroupsReport
+from sigcontract.wire.codec import decode, load, save
 from tests.update.build import H200
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -16,23 +17,39 @@ TORCH = str(EXAMPLES / "torch-block.dump.json")
 MODULES = str(EXAMPLES / "two-modules.dump.json")
 
 
-def test_every_policy_is_shown_where_none_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_widest_safe_policy_is_shown_and_the_others_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", MODULES]) == 0
-    heads = [line.split(":")[0] for line in capsys.readouterr().out.splitlines() if line and line[0] != " "]
-    assert heads[:4] == ["exact", "share", "share-functions", "portable"]
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].startswith("share-functions: 3 graphs, ")
+    (others,) = (line for line in shown if line.startswith("other policies"))
+    assert others.startswith("other policies (--policy): exact: 2 executables (1 fewer, ")
+    assert others.endswith("of the same in any process")
 
 
-def test_json_gives_groups_near_misses_and_savings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["groups", MODULES, "--policy", "share", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    (policy,) = found["policies"]
-    assert found["dumps"] == [MODULES]
-    assert [[name["label"] for name in group] for group in policy["groups"]] == [["first", "first again"]]
-    (lone,) = policy["singletons"]
-    assert (lone["graph"]["label"], lone["nearest"]["label"]) == ("second", "first")
-    assert [reason["rule"] for reason in lone["reasons"]] == ["kernel.function"]
-    assert policy["executables_saved"] == 1
-    assert "measured on an H200" in found["memory_source"]
+def test_without_a_profile_functions_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unmeasured = str(tmp_path / "unmeasured.dump.json")
+    save(replace(load(MODULES, expect=SignatureDump), profile=None), unmeasured)
+    assert main(["groups", unmeasured]) == 0
+    assert capsys.readouterr().out.startswith("share: 3 graphs, ")
+
+
+def test_json_is_a_document_with_groups_and_what_keeps_them_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", MODULES, "--policy", "share", "--format", "json", "--flags", "use_node_priority,1"]) == 0
+    report = decode(capsys.readouterr().out.encode(), expect=GroupsReport)
+    (policy,) = report.policies
+    assert (report.dumps, report.flags, report.profile) == ((MODULES,), 9, "nvidia-h200-cuda-13.0")
+    assert [[name.label for name in group.members] for group in policy.groups] == [["first", "first again"], ["second"]]
+    nearest = policy.groups[1].nearest
+    assert nearest is not None
+    assert nearest.graph.label == "first"
+    assert [reason.rule for reason in nearest.findings] == ["kernel.function"]
+    assert policy.executables_saved == 1
+    assert "measured on an H200" in report.memory_source
+
+
+def test_a_flag_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", MODULES, "--flags", "PRIORITY"]) == 2
+    assert "'PRIORITY' is no flag; there are AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
 
 
 def test_an_unknown_policy_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sigcontract.cli.main import main
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.wire.codec import load, read_header, save
 from tests.cli.dumps import DUMP, chain, kernel
+from tests.update.build import graph, kernel as full_kernel
 
 
 @pytest.fixture
@@ -50,6 +52,7 @@ def test_the_json_form_names_both_files(old: Path, tmp_path: Path, capsys: pytes
         "document": "sigcontract.dump",
         "version": 2,
         "target_bytes": target.stat().st_size,
+        "left_out": {},
     }
 
 
@@ -85,3 +88,29 @@ def test_a_faulty_source_leaves_nothing_behind(tmp_path: Path, capsys: pytest.Ca
     assert main(["migrate", str(source), str(target)]) == 2
     assert capsys.readouterr().err.startswith("sigcontract: error[malformed]: ")
     assert not target.exists()
+
+
+def test_an_older_version_lists_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each field with the number of places, so that nobody takes the copy for the whole."""
+    nodes = graph(full_kernel(func=0xF0), full_kernel(func=0xF1), full_kernel(func=0xF0), edges=[[], [], [1, 0]])
+    source, target = tmp_path / "new.dump.json", tmp_path / "old.dump.json"
+    entries = (LabeledGraph(label="g", graph=nodes),)
+    save(replace(DUMP, graphs=entries, profile="nvidia-h200-cuda-13.0", extensions={}), source)
+    assert main(["migrate", str(source), str(target), "--to-version", "1", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["left_out"]
+    named = {field: places for field, places in found.items() if "attributes" not in field}
+    assert named == {
+        "profile": 1,
+        "graphs.graph.nodes.func": 3,
+        "graphs.graph.nodes.context": 3,
+        "graphs.graph.nodes.function": 3,
+        "graphs.graph.dependencies order": 1,
+    }
+    assert found["graphs.graph.nodes.attributes[8]"] == 3, "priority"
+    assert "graphs.graph.nodes.attributes[4]" not in found, "the cluster is kept"
+    target.unlink()
+    assert main(["migrate", str(source), str(target), "--to-version", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "left out, as version 1 has no word for it (at how many places):"
+    assert "  graphs.graph.nodes.func  3" in lines
+    assert lines[-1] == "what is left out is unknown to whoever reads the file, and the unknown is the same as nothing"

@@ -4,6 +4,7 @@ There is no GPU here: ``torch`` is a stand-in whose import makes CUPTI a fake on
 """
 
 import os
+import re
 import resource
 import select
 import signal
@@ -162,13 +163,57 @@ def test_options_reach_the_process(setting: Setting) -> None:
     options = ["--label", "r{rank}/{nodes}", "--format", "msgpack", "--stacks", "--no-host", "--code", "none"]
     setting.run(setting.command("import torch; torch.instantiate(2)", *options))
     (path,) = setting.dumps.iterdir()
-    assert path.name.startswith("rank3-pid")
+    assert path.name.startswith("program-rank3-pid")
     assert path.suffix == ".msgpack"
     dump = sc.load(path)
     assert isinstance(dump, SignatureDump)
     assert [entry.label for entry in dump.graphs] == ["r3/2"]
     assert (dump.environment.hostname, dump.environment.rank, dump.environment.world_size) == (None, 3, 8)
     assert "program.py:1 <module>" in str(dump.extensions["sigcontract.record"]["stacks"])
+
+
+@pytest.mark.parametrize(
+    ("template", "rank", "name"),
+    [
+        ("{program}-{rank}-pid{pid}", None, r"program-pid\d+\.dump\.json"),
+        ("decode-{rank}", "7", r"decode-rank7\.dump\.json"),
+        ("decode-{rank}", None, r"decode-pid\d+\.dump\.json"),
+        ("{pid}.{program}", "7", r"\d+\.program\.dump\.json"),
+    ],
+)
+def test_dumps_are_named_as_they_are_told(template: str, rank: str | None, name: str, setting: Setting) -> None:
+    if rank is not None:
+        setting.environment |= {"RANK": rank, "WORLD_SIZE": "8"}
+    setting.run(setting.command("import torch; torch.instantiate(2)", "--name", template))
+    (path,) = setting.dumps.iterdir()
+    assert re.fullmatch(name, path.name)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("dump", "the name 'dump' is one for all processes; put {rank} or {pid} into it"),
+        ("../{pid}", "the name '../{pid}' names a folder; give that with -o"),
+        ("{host}-{pid}", "a name has no field 'host'; there are pid, program, rank"),
+        ("{pid", "is no template"),
+    ],
+)
+def test_a_name_that_cannot_be_given_is_wrong_usage(template: str, message: str, setting: Setting) -> None:
+    ended = setting.run(setting.command("print('ran')", "--name", template))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert message in ended.stderr
+
+
+@pytest.mark.parametrize(("required", "status"), [("2", 0), ("3", 1)])
+def test_too_few_graphs_are_a_failure_where_so_many_are_required(required: str, status: int, setting: Setting) -> None:
+    program = "import torch; torch.instantiate(2); torch.instantiate(3)"
+    ended = setting.run(setting.command(program, "--require-graphs", required))
+    assert ended.returncode == status
+    assert ("sigcontract: record: 3 graphs required, 2 recorded\n" in ended.stderr) == (status == 1)
+
+
+def test_a_program_that_failed_keeps_its_status_whatever_is_required(setting: Setting) -> None:
+    assert setting.run(setting.command("import sys; sys.exit(7)", "--require-graphs", "3")).returncode == 7
 
 
 def test_a_module_is_run_as_python_would(setting: Setting) -> None:

@@ -7,11 +7,15 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sigcontract.cli.main import main
+from sigcontract.model.dims import Dim3
+from sigcontract.model.dump import LabeledGraph
 from sigcontract.wire.codec import save
 from tests.architecture.source import ROOT
 from tests.cli.dumps import DUMP
+from tests.update.build import FACTS, child, cluster, graph, kernel as full_kernel
 
 
 @pytest.fixture
@@ -86,6 +90,8 @@ def test_the_json_form_has_code_path_and_message_of_each_fault(
         "document": "sigcontract.dump",
         "version": 2,
         "graphs": 3,
+        "complete": True,
+        "remarks": [],
         "faults": [],
     }
     assert (second["document"], second["version"], second["graphs"]) == (None, None, None)
@@ -124,3 +130,33 @@ def test_a_name_that_says_another_format_is_a_fault_as_it_is_for_every_reader(
         f"{path}: 1 fault",
         "  error[magic]: the name says msgpack, the bytes do not; rename the file (at $)",
     ]
+
+
+def test_a_dump_that_was_cut_off_is_valid_and_said_to_be_incomplete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.dump.json"
+    save(replace(DUMP, complete=False), cut)
+    assert main(["validate", str(cut)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.endswith(", incomplete: what came after its writer's last write is missing\n")
+
+
+def test_a_grid_that_is_no_multiple_of_its_cluster_is_remarked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the attribute, and of the cluster that is compiled in; in child graphs too. The dump is valid all the same."""
+    compiled = replace(FACTS, required_cluster_dim=Dim3(x=4, y=1, z=1))
+    odd = graph(full_kernel(cluster(2), grid=6), full_kernel(cluster(2), grid=7), child(full_kernel(function=compiled)))
+    none = graph(full_kernel(cluster(0), grid=7), full_kernel(cluster(2), grid=8))
+    path = tmp_path / "odd.dump.json"
+    entries = (LabeledGraph(label="odd", graph=odd), LabeledGraph(label="even", graph=none))
+    save(replace(DUMP, graphs=entries), path)
+    assert main(["validate", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  remark: odd: nodes[1]: grid 7x1x1 is no multiple of cluster 2x1x1: no launch takes that"
+    ]
+    save(replace(DUMP, graphs=(LabeledGraph(label="odd", graph=graph(full_kernel(function=compiled, grid=6))),)), path)
+    assert main(["validate", str(path), "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["files"]
+    assert found["remarks"] == ["odd: nodes[0]: grid 6x1x1 is no multiple of cluster 4x1x1: no launch takes that"]

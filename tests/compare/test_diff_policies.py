@@ -54,7 +54,7 @@ def test_in_one_capture_two_handles_are_two_functions_for_an_executable(code: st
     assert [f.rule for f in diff(dump(one), dump(other), H200, policy=policy).findings] == rules
     assert same(policy, one, other, H200).same == (not rules)
     found = diff(dump(one), dump(other), H200)
-    assert [f.rule for f in found.findings] == ([] if code == "known" else ["function.code-unknown"])
+    assert [f.rule for f in found.findings] == ([] if code == "known" else ["kernel.function"])
 
 
 def test_in_one_capture_another_handle_of_a_cooperative_kernel_is_judged_as_its_function() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from sigcontract.compare.fail_on import FAIL_ON, Answer, gate
-from sigcontract.model.findings import Finding, Verdict
+from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
 from sigcontract.update import undetermined as unknowns
 from sigcontract.update.rules import RULES
 
@@ -20,6 +20,13 @@ def finding(verdict: Verdict, rule: str = "kernel.grid-dim", old: str | None = "
         count=1,
         also=(),
     )
+
+
+def found(*findings: Finding, environment: tuple[Finding, ...] = ()) -> DumpDiff:
+    """Return the diff of one graph that has these findings."""
+    verdict = Verdict.of_update(finding.verdict for finding in findings)
+    graph = GraphDiff(label="g", old_label="g", new_label="g", verdict=verdict, findings=findings)
+    return DumpDiff(verdict=verdict, profile=None, environment=environment, graphs=(graph,))
 
 
 UNKNOWN_CODE = finding(Verdict.UNDETERMINED, "function.code-unknown")
@@ -56,7 +63,22 @@ UNJUDGED_CHANGE = finding(Verdict.UNDETERMINED, "kernel.mem-sync-domain")
     ],
 )
 def test_the_gate_answers(findings: list[Finding], fail_on: str, answer: Answer) -> None:
-    assert gate(findings, fail_on) == answer
+    assert gate(found(*findings), fail_on) == answer
+
+
+def test_where_the_update_is_refused_nothing_goes_stale() -> None:
+    refused = found(finding(Verdict.STALE, "kernel.cluster-dim"), finding(Verdict.REJECTED, "node.added"))
+    assert [gate(refused, fail_on) for fail_on in FAIL_ON] == ["failed", "failed", "failed", "failed", "passed"]
+    elsewhere = found(finding(Verdict.STALE, "kernel.cluster-dim"))
+    both = DumpDiff(verdict=Verdict.STALE, profile=None, environment=(), graphs=(*refused.graphs, *elsewhere.graphs))
+    assert gate(both, "stale") == "failed"
+
+
+@pytest.mark.parametrize(
+    ("rule", "answer"), [("environment.library", "passed"), ("environment.driver", "failed")], ids=str
+)
+def test_another_version_of_a_library_is_told_and_fails_no_gate(rule: str, answer: Answer) -> None:
+    assert gate(found(environment=(finding(Verdict.HARMLESS, rule),)), "any") == answer
 
 
 def test_a_gate_can_be_set_to_any_difference_and_to_each_verdict_that_is_one() -> None:

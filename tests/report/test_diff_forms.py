@@ -8,6 +8,7 @@ from sigcontract.compare.dumps import DumpComparison, compare_dumps
 from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.report import github, markdown, text
+from sigcontract.update.policies import POLICIES
 from tests.compare.dumps import dump, kernel, without_code
 from tests.update.build import H200, child, cluster, graph, without_value
 
@@ -97,7 +98,9 @@ g0, g1: 9 nodes; update: undetermined (kernel.attribute-unknown, function.code-u
 
 kernel.attribute-unknown: undetermined, reported
   The value of this attribute is not known on at least one side (unreadable, unsupported, or never asked for).
-  The driver may keep the old value and report success; the same function is no proof of the same value.
+  The driver may keep the old value and report success, which of a preferred cluster is a hang on devices that
+  have them (GB300); the same function is no proof of the same value. Record with observation on (sigcontract
+  record), which sees it at the launch, or name a profile of this driver (--profile, sigcontract doctor).
 
 function.code-unknown: undetermined, measured
   The machine code of at least one side was not observed, and across processes nothing else proves that two
@@ -149,8 +152,19 @@ def test_a_report_without_a_driver_profile_says_so_and_how_to_get_one() -> None:
     assert shown.replace("\\", "") == line
 
 
-def test_no_difference_is_one_line() -> None:
-    assert drawn(dump(graph(*LAYER)), dump(graph(*LAYER))) == "no differences in 1 graph\n"
+def test_no_difference_is_one_line_and_another_on_what_was_not_compared() -> None:
+    assert drawn(dump(graph(*LAYER)), dump(graph(*LAYER))) == (
+        "no differences in 1 graph\n"
+        "not compared: addresses, handles beyond which are the same (--policy exact does), arguments\n"
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_says_in_one_line_what_it_leaves_out(policy: str) -> None:
+    plain = dump(graph(*LAYER))
+    shown = text.diff_text(compare_dumps(plain, plain, H200, policy=policy)).splitlines()
+    assert [line.partition(":")[0] for line in shown] == ["no differences in 1 graph", "not compared"]
+    assert max(map(len, shown)) <= 120
 
 
 def test_graphs_without_counterpart_and_inner_changes_are_lines_of_their_own() -> None:

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from sigcontract.cli.main import main
-from sigcontract.model.dump import LabeledGraph
+from sigcontract.model.dump import LabeledGraph, SignatureDump
+from sigcontract.model.groups import GroupsReport
 from sigcontract.report.groups_text import render_groups
-from sigcontract.update.groups import group_dumps
+from sigcontract.update.groups import MEMORY_SOURCE, group_dumps
 from tests.compare.dumps import dump, kernel
 from tests.update.build import H200, cluster, graph
 
@@ -31,33 +32,52 @@ PAGE = Path(__file__).parents[2] / "docs" / "diff.md"
 GOLDEN = """\
 share: 3 graphs, 2 executables (1 fewer, 350 kB to 2.7 MB)
   bs=1, bs=2
-  alone: clustered; nearest bs=1, parted by
-    nodes[0].attributes[cluster_dimension] none → 2x1x1  stale  kernel.cluster-dim, at 264 places
+    nearest is clustered, kept apart by
+      nodes[0].attributes[cluster_dimension] 2x1x1 → none  stale  kernel.cluster-dim, at 264 places
+  alone: clustered
+    nearest is bs=1, kept apart by
+      nodes[0].attributes[cluster_dimension] none → 2x1x1  stale  kernel.cluster-dim, at 264 places
 
 memory is an estimate, low: 350 kB per executable of 264 nodes, measured on an H200 under driver 580.159.04; \
 high: 10,240 bytes a node, as CCCL reckons
+an executable runs one launch at a time: graphs of one group that ran at once on several streams would wait for \
+each other; dumps do not record streams, so look before you share
 """
 
 
+def rendered(dumps: list[SignatureDump], policy: str, files: tuple[str, ...]) -> str:
+    found = group_dumps(dumps, [policy], H200)
+    return render_groups(
+        GroupsReport(dumps=files, gaps=(), profile=None, flags=0, memory_source=MEMORY_SOURCE, policies=found)
+    )
+
+
 def test_groups_near_misses_and_savings_are_shown() -> None:
-    assert render_groups(group_dumps([SERVER], ["share"], H200), ["server.dump.json"]) == GOLDEN
+    assert rendered([SERVER], "share", ("server.dump.json",)) == GOLDEN
 
 
 def test_with_several_dumps_each_graph_names_its_file() -> None:
-    shown = render_groups(group_dumps([SERVER, SERVER], ["portable"], H200), ["a", "b"]).splitlines()
+    shown = rendered([SERVER, SERVER], "portable", ("a", "b")).splitlines()
     assert shown[0] == "portable: 6 graphs, 3 groups of the same in any process"
     assert "  a: bs=1, b: bs=1" in shown
 
 
 def test_a_graph_without_another_says_so() -> None:
     alone = replace(SERVER, graphs=SERVER.graphs[:1])
-    shown = render_groups(group_dumps([alone], ["share"], H200), ["a"])
+    shown = rendered([alone], "share", ("a",))
     assert shown == "share: 1 graph, 1 executable\n  alone: bs=1; there is no other to compare it with\n"
+
+
+def test_the_text_is_bounded_however_many_graphs_share_with_none() -> None:
+    graphs = tuple(LabeledGraph(label=f"g{i}", graph=graph(kernel(name=f"k{i}"))) for i in range(500))
+    shown = rendered([replace(SERVER, graphs=graphs)], "share", ("a",)).splitlines()
+    assert len(shown) < 60
+    assert shown[-1] == "  and 488 more graphs that share with none; --format json lists them"
 
 
 def test_labels_cannot_move_the_cursor() -> None:
     hostile = replace(SERVER, graphs=tuple(replace(e, label=f"{e.label}\x1b[2J") for e in SERVER.graphs))
-    assert "\x1b" not in render_groups(group_dumps([hostile], ["share"], H200), ["a"])
+    assert "\x1b" not in rendered([hostile], "share", ("a",))
 
 
 def sessions() -> list[tuple[str, str]]:

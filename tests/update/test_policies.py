@@ -14,7 +14,8 @@ from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, EventRecordNode, HostNode, KernelNodeSignature, OpaqueNode
 from sigcontract.model.profile import DriverProfile
-from sigcontract.update.policies import POLICIES, is_durable, key, same
+from sigcontract.update.function_changes import is_durable
+from sigcontract.update.policies import POLICIES, key, same
 from sigcontract.update.predict import predict_update
 from tests.strategies import LAWS, graphs, records
 from tests.update.build import (

@@ -13,10 +13,11 @@ from sigcontract.compare.fail_on import gate
 from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import SignatureDump
-from sigcontract.model.findings import Verdict
+from sigcontract.model.findings import Finding, Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature
+from sigcontract.model.groups import GraphGroup, GraphName, PolicyGroups
 from sigcontract.registry import SignatureRegistry
-from sigcontract.update.groups import GraphName, PolicyGroups, group_dumps
+from sigcontract.update.groups import group_dumps
 from sigcontract.update.policies import POLICIES, key, same
 from sigcontract.update.predict import predict_update
 from tests.compare.dumps import dump, kernel, kinds, of_another_process
@@ -37,6 +38,20 @@ def across(*dumps: SignatureDump) -> PolicyGroups:
     return found
 
 
+def shared(found: PolicyGroups) -> list[GraphGroup]:
+    return [group for group in found.groups if len(group.members) > 1]
+
+
+def lone(found: PolicyGroups) -> GraphGroup:
+    (group,) = (group for group in found.groups if len(group.members) == 1)
+    return group
+
+
+def reasons(group: GraphGroup) -> tuple[Finding, ...]:
+    assert group.nearest is not None
+    return group.nearest.findings
+
+
 def changed(place: int, **parts: object) -> GraphSignature:
     nodes = list(DECODE.nodes)
     nodes[place] = replace(nodes[place], **parts)
@@ -51,26 +66,25 @@ def test_one_rank_chose_another_tactic(outlier: int) -> None:
     """https://github.com/flashinfer-ai/flashinfer/issues/3186: the ranks deadlock. Rank, node and field are named."""
     other = changed(4, name="gemm_256x128", func=0xB1)
     found = across(*(rank(number, other if number == outlier else DECODE) for number in range(8)))
-    assert [[name.dump for name in group] for group in found.groups] == [[n for n in range(8) if n != outlier]]
-    (alone,) = found.singletons
-    assert alone.graph == GraphName(dump=outlier, label="g0")
-    named = next(reason for reason in alone.reasons if reason.rule == "kernel.function")
+    assert [[name.dump for name in group.members] for group in shared(found)] == [[n for n in range(8) if n != outlier]]
+    alone = lone(found)
+    assert alone.members == (GraphName(dump=outlier, label="g0"),)
+    named = next(reason for reason in reasons(alone) if reason.rule == "kernel.function")
     assert (named.path, named.old, named.new) == ("nodes[4].name", "gemm_128x64", "gemm_256x128")
 
 
 def test_one_rank_chose_a_slower_tactic() -> None:
     """https://github.com/flashinfer-ai/flashinfer/issues/3537, https://github.com/NVIDIA/TensorRT-LLM/pull/9378."""
     found = across(*(rank(n, changed(7, grid_dim=Dim3(x=2, y=1, z=1)) if n == 3 else DECODE) for n in range(4)))
-    (alone,) = found.singletons
-    assert alone.graph.dump == 3
-    assert [(reason.rule, reason.path) for reason in alone.reasons] == [("kernel.grid-dim", "nodes[7].grid_dim")]
+    alone = lone(found)
+    assert alone.members[0].dump == 3
+    assert [(reason.rule, reason.path) for reason in reasons(alone)] == [("kernel.grid-dim", "nodes[7].grid_dim")]
 
 
 def test_ranks_that_stall_with_equal_graphs_are_said_to_be_equal() -> None:
     """https://github.com/ROCm/rccl/issues/2179, https://github.com/pytorch/pytorch/issues/196133: a useful negative."""
     found = across(*map(rank, range(8)))
-    assert [len(group) for group in found.groups] == [8]
-    assert found.singletons == ()
+    assert [len(group.members) for group in found.groups] == [8]
     assert diff(rank(0), rank(7), H200).findings == ()
 
 
@@ -130,7 +144,7 @@ def test_bodies_that_nobody_can_read_are_never_equal() -> None:
         answer = same(policy, hidden, hidden, H200)
         assert not answer.same
         assert {reason.rule for reason in answer.reasons} == {"conditional.unreadable"}
-    assert gate(diff(rank(0, hidden), rank(1, hidden), H200).findings, "any") == "undetermined"
+    assert gate(diff(rank(0, hidden), rank(1, hidden), H200), "any") == "undetermined"
 
 
 def test_a_kernel_of_one_name_that_was_built_anew_is_another_kernel() -> None:

@@ -181,7 +181,8 @@ def test_an_unknown_document_is_named() -> None:
     with pytest.raises(VersionError) as caught:
         codec.decode(b'{"document":"x","version":1}')
     assert str(caught.value) == (
-        "'x' is no document of sigcontract; it reads sigcontract.diff, sigcontract.dump, sigcontract.profile "
+        "'x' is no document of sigcontract; it reads sigcontract.diff, sigcontract.dump, "
+        "sigcontract.groups, sigcontract.prediction, sigcontract.profile "
         "(at $.document)"
     )
 

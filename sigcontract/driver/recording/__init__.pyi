@@ -1,3 +1,6 @@
+from sigcontract.driver.recording.dump_names import (
+    DEFAULT_NAME as DEFAULT_NAME,
+)
 from sigcontract.driver.recording.labels import (
     DEFAULT_LABEL as DEFAULT_LABEL,
 )

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from sigcontract.driver.recording.dump_names import DEFAULT_NAME, check_name, dump_path
 from sigcontract.driver.recording.labels import check_label
 from sigcontract.driver.recording.recorder import Recorder, RecordOptions
 from sigcontract.errors import SigcontractError, UsageError
@@ -33,12 +34,15 @@ class RecordSettings(RecordOptions, frozen=True, kw_only=True, forbid_unknown_fi
     """What is recorded, and how."""
 
     format: DumpFormat = "json"
+    #: Template of the dumps' names, see `sigcontract.driver.recording.dump_names`.
+    name: str = DEFAULT_NAME
     #: Signal that asks for a dump, as ``SIGUSR2``; None: none does.
     demand: str | None = "SIGUSR2"
 
     def check(self) -> None:
         """Raise UsageError where a setting names something that there is not."""
         check_label(self.label)
+        check_name(self.name)
         if self.demand is not None and self.demand not in signal.Signals.__members__:
             raise UsageError(f"there is no signal {self.demand!r}; give one as SIGUSR2, or none")
 
@@ -127,12 +131,8 @@ class _Reporter:
         self._after_write(self.recorder)
 
     def _path_of(self, process_id: int) -> Path:
-        where = self.recorder.environment
-        stem = f"pid{process_id}" if where.rank is None else f"rank{where.rank}-pid{process_id}"
-        number, path = 1, self._folder / f"{stem}.dump.{self._settings.format}"
-        while path.exists():  # an earlier program under this id, which replaced itself by exec
-            number += 1
-            path = self._folder / f"{stem}-{number}.dump.{self._settings.format}"
+        settings = self._settings
+        path = dump_path(self._folder, settings.name, settings.format, process_id, self.recorder.environment.rank)
         self._tell(path)  # before the file is there: a process that dies in between leaves no dump unmentioned
         return path
 

@@ -1,0 +1,70 @@
+"""The commands of the command line, and a parser of some of them: only what was asked for is imported."""
+
+import argparse
+import importlib
+from collections.abc import Iterable
+from typing import Final, Protocol, cast
+
+from sigcontract import __version__
+from sigcontract.cli.parser import Parser, Subparsers
+
+__all__ = ["COMMANDS", "command_module", "parser_of"]
+
+#: Each is a module of this package with ``register`` and ``run``.
+COMMANDS: Final[tuple[str, ...]] = (
+    "record",
+    "show",
+    "validate",
+    "migrate",
+    "diff",
+    "predict",
+    "groups",
+    "schema",
+    "rules",
+    "doctor",
+    "completion",
+)
+
+_EXIT_HELP = """\
+exit status:
+  0  done; nothing at or above --fail-on
+  1  the gate failed: differences at or above --fail-on, or a schema out of step
+  2  wrong usage, a faulty input, or a tool that failed
+  3  cannot tell: incomplete or not comparable
+  130, 141  interrupted from the keyboard; the reader of standard output went away
+record exits as the program that it ran.
+
+example:
+  sigcontract diff before.dump.json after.dump.json
+"""
+
+
+class _Command(Protocol):
+    """A module of this package that does one command."""
+
+    def register(self, subparsers: Subparsers) -> None:
+        """Add the command's parser."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it, and return the exit status."""
+
+
+def parser_of(commands: Iterable[str]) -> Parser:
+    """Return the parser of the command line with these commands."""
+    parser = Parser(
+        prog="sigcontract",
+        description="Record, compare and explain the signatures of CUDA graphs.",
+        epilog=_EXIT_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"sigcontract {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+    for command in commands:
+        command_module(command).register(subparsers)
+    return parser
+
+
+def command_module(command: str) -> _Command:
+    """Import the module of a command."""
+    return cast("_Command", importlib.import_module(f"sigcontract.cli.{command}"))

@@ -1,0 +1,50 @@
+"""``sigcontract completion``: a script by which a shell completes the command line.
+
+The script is made once and needs no Python at each press of the key, as completion at run time would.
+"""
+
+import argparse
+import sys
+
+from sigcontract.cli.commands import COMMANDS, parser_of
+from sigcontract.cli.output import write_json
+from sigcontract.cli.parser import Exit, Subparsers, add_command
+from sigcontract.errors import MissingExtraError
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract completion bash > ~/.local/share/bash-completion/completions/sigcontract
+sigcontract completion zsh > ~/.zfunc/_sigcontract
+"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the command's parser."""
+    parser = add_command(
+        subparsers,
+        "completion",
+        summary="print a script by which a shell completes the command line",
+        example=_EXAMPLE,
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script.
+
+    Raises
+    ------
+    MissingExtraError
+        The extra ``completion`` is not installed.
+    """
+    try:
+        import shtab  # noqa: PLC0415  an extra
+    except ImportError as error:
+        raise MissingExtraError("shell completion", extra="completion") from error
+    script = shtab.complete(parser_of(COMMANDS), args.shell)
+    if args.format == "json":
+        write_json({"shell": args.shell, "script": script})
+    else:
+        sys.stdout.write(f"{script}\n")
+    return Exit.OK

@@ -1,0 +1,103 @@
+"""Differences between two graphs with all their places, equal ones collected into one."""
+
+from collections.abc import Hashable
+from typing import Final, NamedTuple
+
+from sigcontract.compare.edges import EdgeChange
+from sigcontract.model import NodeSignature
+from sigcontract.update import MAX_ALSO, Difference, by_rule, is_difference, subject_of
+
+__all__ = ["CODE_UNKNOWN", "Change", "CollectedChanges", "Place"]
+
+#: The rule of kernels whose machine code is not known.
+CODE_UNKNOWN: Final = "function.code-unknown"
+
+
+class Place(NamedTuple):
+    """Where a change is: indices in the two aligned graphs, None on the side that has no such node.
+
+    ``at`` is where it stands in the order of the new graph. The old graph's nodes may stand in another order than they
+    were recorded in (`AlignedGraphs.recorded`).
+    """
+
+    at: int
+    old: int | None
+    new: int | None
+
+
+class Change(NamedTuple):
+    """One difference and all its places.
+
+    Attributes
+    ----------
+    difference
+        What differs; its ``field`` is the path below the node.
+    subject
+        What tells a person which node it is.
+    places
+        Where, ascending: all of them for a known difference. Empty for one of the graph as a whole.
+    paths
+        Full paths in the new graph (in the old one where the node was removed), as many as are ever shown.
+    number
+        How many places there are, those inside child graphs counted one by one.
+    """
+
+    difference: Difference
+    subject: str | None
+    places: list[Place]
+    paths: list[str]
+    number: int
+
+    @property
+    def known(self) -> bool:
+        """Whether this is known to be a difference; else it says what is not known, at the first places only."""
+        return is_difference(self.difference.rule, self.difference.old, self.difference.new)
+
+    @property
+    def inside(self) -> bool:
+        """Whether it is of a node in a graph inside of the node that it is shown at."""
+        return self.paths[0].count("nodes[") + self.paths[0].count("dependencies[") > 1
+
+
+class CollectedChanges:
+    """Collects changes; equal ones become one with all its places."""
+
+    def __init__(self) -> None:
+        self._changes: dict[Hashable, Change] = {}
+
+    def add(self, change: Change, place: Place, times: int) -> None:
+        """Add a difference of two nodes that correspond: where, and at how many places like it."""
+        node = f"nodes[{place.at}]"
+        # What is not known has one cause, whichever kernels it is about; functions are counted one by one.
+        about = change.subject if change.known or change.difference.rule == CODE_UNKNOWN else None
+        counted = change._replace(number=change.number * times)
+        self._add((change.difference, about), counted, place, [node + path for path in change.paths])
+
+    def add_node(self, rule_id: str, node: NodeSignature, place: Place, index: int) -> None:
+        """Add a node without counterpart, recorded at that index."""
+        subject = subject_of(node)
+        difference = by_rule(rule_id, "", *((subject, None) if place.new is None else (None, subject)))
+        self._add((difference, subject), Change(difference, subject, [], [], 1), place, [f"nodes[{index}]"])
+
+    def add_edge(self, edge: EdgeChange, subject: str) -> None:
+        """Add a difference among the dependencies of two nodes that correspond."""
+        difference = by_rule(edge.rule, edge.field, edge.old, edge.new)
+        # Indices differ from layer to layer where distances do not.
+        key = edge.rule, edge.field, edge.distance, subject
+        place = Place(edge.new_index, edge.old_index, edge.new_index)
+        path = f"dependencies[{edge.new_index}]{edge.field}"
+        self._add(key, Change(difference, subject, [], [], 1), place, [path])
+
+    def _add(self, key: Hashable, change: Change, place: Place, paths: list[str]) -> None:
+        known = self._changes.get(key)
+        if known is None:
+            self._changes[key] = change._replace(places=[place], paths=paths[: 1 + MAX_ALSO])
+            return
+        known.places.append(place)
+        known.paths.extend(paths[: 1 + MAX_ALSO - len(known.paths)])
+        subject = known.subject if known.subject == change.subject else None
+        self._changes[key] = known._replace(number=known.number + change.number, subject=subject)
+
+    def changes(self) -> list[Change]:
+        """Return the changes by their first place."""
+        return sorted(self._changes.values(), key=lambda change: change.places[0].at)

@@ -1,0 +1,72 @@
+"""A prediction of one update as text: the driver's answer and where it stops, what the exec then runs, and why."""
+
+from collections.abc import Iterator, Mapping
+from textwrap import wrap
+from types import MappingProxyType
+from typing import Final
+
+from sigcontract.model import Finding, GraphPrediction, UpdatePrediction, UpdateResult, Verdict
+from sigcontract.report.names import safe, shortened
+from sigcontract.report.phrases import change_of, path_of
+from sigcontract.update import RULES
+
+__all__ = ["render_prediction"]
+
+_MEANING: Final[Mapping[Verdict, str]] = MappingProxyType(
+    {
+        Verdict.IDENTICAL: "the update changes nothing",
+        Verdict.HARMLESS: "the update is taken, and changes nothing that shows in a result",
+        Verdict.UPDATABLE: "the update is taken and carried out",
+        Verdict.REJECTED: "the update is refused, and the executable stays as it was: instantiate anew",
+        Verdict.STALE: "the driver reports SUCCESS and goes on launching old values: instantiate anew",
+        Verdict.UNDETERMINED: "it cannot be told what the executable would run: instantiate anew",
+    }
+)
+#: Findings that are shown; a graph that differs everywhere is not a screen to read.
+_FINDINGS: Final = 30
+_NAME: Final = 56
+
+
+def render_prediction(found: GraphPrediction, *, width: int = 120) -> str:
+    """Return a prediction for a person, its lines no longer than ``width`` but for paths."""
+    prediction = found.prediction
+    lines = [f"{safe(found.held)} → {safe(found.candidate)}: {prediction.verdict}: {_MEANING[prediction.verdict]}"]
+    if found.fixed is not None:
+        lines.append(f"first launched with {safe(found.fixed)}, which fixes what is stale")
+    lines.append(f"cuGraphExecUpdate: {_answer(prediction)}")
+    if found.profile is None:
+        lines.append("without a driver profile: what only a measurement tells is left open (--profile)")
+    else:
+        lines.append(f"judged by driver profile {safe(found.profile)}")
+    worst_first = sorted(prediction.findings, key=lambda finding: -finding.verdict.badness)
+    lines += ["", *(_line(finding) for finding in worst_first[:_FINDINGS])] if worst_first else []
+    if len(worst_first) > _FINDINGS:
+        lines.append(f"  and {len(worst_first) - _FINDINGS} more; --format json lists them")
+    lines += _reasons(prediction, width)
+    return "\n".join(lines) + "\n"
+
+
+def _answer(prediction: UpdatePrediction) -> str:
+    if prediction.result is None:
+        refused = prediction.verdict is Verdict.REJECTED
+        return "refused, with which result is not known" if refused else "its answer cannot be told"
+    text = f"{UpdateResult(prediction.result).name} ({int(prediction.result)})"
+    if prediction.node is not None:
+        text += f", error node {safe(prediction.node)}"
+    if prediction.from_node is not None:
+        text += f", from node {safe(prediction.from_node)}"
+    return text
+
+
+def _line(finding: Finding) -> str:
+    about = f" ({shortened(finding.subject, _NAME)})" if finding.subject else ""
+    change = change_of(finding.old, finding.new)
+    return f"  {path_of(finding)}{about}  {change}  {finding.verdict}  {finding.rule}"
+
+
+def _reasons(prediction: UpdatePrediction, width: int) -> Iterator[str]:
+    told = {finding.rule: finding for finding in prediction.findings if not finding.verdict.safe}
+    for rule_id, finding in told.items():
+        yield ""
+        yield f"{rule_id}: {finding.verdict}, {finding.evidence}"
+        yield from wrap(RULES[rule_id].why, width - 2, initial_indent="  ", subsequent_indent="  ")

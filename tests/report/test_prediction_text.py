@@ -1,0 +1,35 @@
+"""A prediction as text."""
+
+from sigcontract.model.findings import GraphPrediction
+from sigcontract.model.graph import GraphSignature
+from sigcontract.report.prediction_text import render_prediction
+from sigcontract.update.predict import predict_update
+from tests.compare.dumps import kernel
+from tests.update.build import H200, cluster, graph
+
+
+def shown(held: GraphSignature, candidate: GraphSignature, label: str = "b", fixed: str | None = None) -> str:
+    prediction = predict_update(held, candidate, H200)
+    found = GraphPrediction(held="a", candidate=label, fixed=fixed, flags=0, profile=None, prediction=prediction)
+    return render_prediction(found)
+
+
+def test_what_is_stale_is_told_before_what_is_carried() -> None:
+    lines = shown(graph(kernel()), graph(kernel(cluster(2), grid=9)), fixed="a").splitlines()
+    assert lines[:4] == [
+        "a → b: stale: the driver reports SUCCESS and goes on launching old values: instantiate anew",
+        "first launched with a, which fixes what is stale",
+        "cuGraphExecUpdate: SUCCESS (0)",
+        "without a driver profile: what only a measurement tells is left open (--profile)",
+    ]
+    assert [line.split()[-1] for line in lines[5:7]] == ["kernel.cluster-dim", "kernel.grid-dim"]
+
+
+def test_the_text_is_bounded_and_nothing_is_injected() -> None:
+    """100 kernels that all differ, of names of 20 kB with escapes and marks that turn the direction of writing."""
+    hostile = [kernel(name=f"{i}\x1b[2J\n\u202e" + "x" * 20_000, func=i + 1) for i in range(100)]
+    plain = [kernel(name=f"k{i}", func=1000 + i) for i in range(100)]
+    text = shown(graph(*plain), graph(*hostile), label="g\x1b[2J\n\u202e")
+    assert not {"\x1b", "\u202e"} & set(text)
+    assert len(text.splitlines()) < 50
+    assert max(map(len, text.splitlines())) < 300
