@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import FileError
+from sigcontract.wire.printable import printable
 
 __all__ = ["as_json", "refuse_to_overwrite", "write_json"]
 
 
 def write_json(value: object) -> None:
     """Write a value of records and plain Python values to standard output, for programs and for people."""
-    sys.stdout.write(msgspec.json.format(as_json(value), indent=2).decode())
+    sys.stdout.write(printable(msgspec.json.format(as_json(value), indent=2)).decode())
     sys.stdout.write("\n")
 
 
