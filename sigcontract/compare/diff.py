@@ -110,10 +110,14 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     # A graph and itself: unknown as some of its values may be, they are those of one moment of one process.
     same_dump = old is new or (old == new and _identified(old))
     one_capture = same_dump or _one_capture(old.environment, new.environment)
-    changes = tuple(
-        None if same_dump and pair.one_label else _changes(pair, profile, policy, one_capture=one_capture)
-        for pair in chosen
-    )
+    # Labels of one graph on both sides differ alike. The dumps keep the graphs, so their numbers are their own.
+    found_of: dict[tuple[int, int], GraphChanges | None] = {}
+    changes: list[GraphChanges | None] = []
+    for pair in chosen:
+        objects = id(pair.old and pair.old.graph), id(pair.new and pair.new.graph)
+        if not (same_dump and pair.one_label) and objects not in found_of:
+            found_of[objects] = _changes(pair, profile, policy, one_capture=one_capture)
+        changes.append(None if same_dump and pair.one_label else found_of[objects])
     partial = is_partial(old), is_partial(new)
     graphs = tuple(
         _graph_diff(pair, _findings(pair, found, profile, partial, given=bool(pairs)))
@@ -123,7 +127,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     result = DumpDiff(
         verdict=worst, profile=None if profile is None else profile.id, environment=environment, graphs=graphs
     )
-    return Comparison(result, changes)
+    return Comparison(result, tuple(changes))
 
 
 def _changes(pair: GraphPair, profile: DriverProfile | None, policy: str, *, one_capture: bool) -> GraphChanges | None:

@@ -7,8 +7,10 @@ aligned without them, and only then is it asked which number of one graph is whi
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from sigcontract.compare.alignment import Alignment, align_by_levels
@@ -168,8 +170,8 @@ class Aligner:
         self._nodes: list[NodeSignature] = []
         self._keys: list[int] = []
         self._likenesses: list[int] = []
-        self._number_of: dict[NodeSignature, int] = {}
-        self._key_of: dict[Any, int] = {}
+        self._number_of: dict[bytes, int] = {}
+        self._key_of: dict[bytes, int] = {}
         self._likeness_of: dict[Any, int] = {}
         self._numbers_of_graph: dict[int, tuple[GraphSignature, list[int]]] = {}
         self._aligned: dict[tuple[int, int], AlignedGraphs] = {}
@@ -215,37 +217,69 @@ class Aligner:
         # Nodes that are one object, as decoding makes equal ones, are looked at once; equal ones have one form.
         ids = list(map(id, graph.nodes))
         objects = dict(zip(ids, graph.nodes, strict=True))
-        kept: dict[NodeSignature, NodeSignature] = {}
-        kept_ids = [id(kept.setdefault(node, node)) for node in objects.values()]
-        numbers_of_kept = map(self._number, forms_of(tuple(kept)))
-        number_of_kept = dict(zip(map(id, kept), numbers_of_kept, strict=True))
-        number = dict(zip(objects, map(number_of_kept.__getitem__, kept_ids), strict=True))
+        kept: dict[bytes, int] = {}
+        kept_nodes: list[NodeSignature] = []
+        kept_places = []
+        for node in objects.values():
+            place = kept.setdefault(self._recorded_content(node), len(kept_nodes))
+            if place == len(kept_nodes):
+                kept_nodes.append(node)
+            kept_places.append(place)
+        numbers_of_kept = list(map(self._number, forms_of(tuple(kept_nodes))))
+        number = dict(zip(objects, map(numbers_of_kept.__getitem__, kept_places), strict=True))
         numbers = list(map(number.__getitem__, ids))
         # The graph is kept with its numbers: its id must not be given to another one.
         self._numbers_of_graph[id(graph)] = graph, numbers
         return numbers
 
     def _number(self, node: NodeSignature) -> int:
-        known = self._number_of.get(node)
+        content = self._content(node)
+        known = self._number_of.get(content)
         if known is not None:
             return known
         key = self._key(node)  # numbers the nodes of graphs inside first
-        number = self._number_of[node] = len(self._nodes)
+        number = self._number_of[content] = len(self._nodes)
         self._nodes.append(node)
         self._keys.append(number if self._by_value else self._key_of.setdefault(key, len(self._key_of)))
         self._likenesses.append(self._likeness_of.setdefault(likeness(node), len(self._likeness_of)))
         return number
 
-    def _key(self, node: NodeSignature) -> Any:
+    def _recorded_content(self, node: NodeSignature) -> bytes:
+        """Return bytes that are equal for nodes that are equal as recorded; of a node with graphs inside, its number."""
+        if isinstance(node, ChildGraphNode | ConditionalNode):
+            return b"%d" % id(node)
+        return msgspec.msgpack.encode(node)
+
+    def _content(self, node: NodeSignature) -> bytes:
+        """Return bytes that are equal for equal nodes; graphs inside a node stand there by their own content.
+
+        By bytes, since Python's hash of records is the same everywhere: a file can have very many of one hash.
+        """
+        if isinstance(node, ChildGraphNode):
+            return b"child" + self._graph_content(node.graph)
+        if isinstance(node, ConditionalNode):
+            bodies = node.bodies and [body and self._graph_content(body) for body in node.bodies]
+            return b"conditional" + msgspec.msgpack.encode((node.kind, node.handle, bodies))
+        return msgspec.msgpack.encode(node)
+
+    def _graph_content(self, graph: GraphSignature) -> bytes:
+        return self._digest((self.numbers(graph), graph.dependencies))
+
+    def _key(self, node: NodeSignature) -> bytes:
         """Return what is the same for nodes that may correspond: which numbers they have is not part of it."""
         if isinstance(node, ChildGraphNode):
-            return ChildGraphNode, self._graph_key(node.graph)
+            return b"child" + self._graph_key(node.graph)
         if isinstance(node, ConditionalNode):
-            return ConditionalNode, node.kind, node.bodies and tuple(b and self._graph_key(b) for b in node.bodies)
-        return renumbered(node, lambda _, number: min(number, 1))
+            bodies = node.bodies and [body and self._graph_key(body) for body in node.bodies]
+            return b"conditional" + msgspec.msgpack.encode((node.kind, bodies))
+        return msgspec.msgpack.encode(renumbered(node, lambda _, number: min(number, 1)))
 
-    def _graph_key(self, graph: GraphSignature) -> Any:
-        return tuple(map(self._keys.__getitem__, self.numbers(graph))), graph.dependencies
+    def _graph_key(self, graph: GraphSignature) -> bytes:
+        return self._digest((list(map(self._keys.__getitem__, self.numbers(graph))), graph.dependencies))
+
+    @staticmethod
+    def _digest(content: Any) -> bytes:
+        return sha256(msgspec.msgpack.encode(content)).digest()
 
 
 class Correspondence:

@@ -33,7 +33,7 @@ MAX_NESTING = 64
 
 #: The extensions of a dump, encoded, and the values and keys in them: an empty object of two bytes takes 64 in memory.
 MAX_EXTENSION_BYTES = 16 * 2**20
-MAX_EXTENSION_VALUES = 250_000
+MAX_EXTENSION_VALUES = 400_000
 
 #: Child graphs inside child graphs. Comparison and hashing recurse once per level.
 MAX_GRAPH_DEPTH = 32

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from msgspec import inspect as types
 
-from sigcontract.errors import DecodeError, LimitError
+from sigcontract.errors import InvariantError, LimitError
 from sigcontract.model.attributes import LaunchAttribute
 from sigcontract.wire.limits import MAX_NESTING
 
@@ -23,11 +23,13 @@ __all__ = ["check_nesting", "opened_value", "packed_values", "text_structure"]
 #: Levels that are taken off the text of a document in whole passes; real ones have fewer.
 _PASSES: Final = 16
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+#: Text that is looked at at a time, to need little memory beside.
+_CHUNK_BYTES: Final = 2**20
 _STEP: Final = {ord("["): 1, ord("]"): -1}
 
 
 def check_nesting(data: bytes, *, text: bool) -> None:
-    """Raise LimitError where values are nested more than MAX_NESTING deep, DecodeError where a key is no string.
+    """Raise LimitError where values are nested more than MAX_NESTING deep.
 
     Of a damaged document the part before the damage is counted, which is all that a decoder comes to see.
     """
@@ -43,11 +45,21 @@ def _too_deep() -> LimitError:
 
 def text_structure(data: bytes, kept: bytes = b"") -> bytes:
     """Return the brackets of a JSON text, all of them square, and the bytes ``kept``, without what strings hold."""
-    if b"\\" in data:
-        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    structure = data.translate(_BRACKETS, bytes(set(range(256)).difference(b'[]{}"', kept)))
-    # Two quotes side by side, of one string or of two, leave what is around them inside or outside as it was.
-    structure = structure.replace(b'""', b"")
+    dropped = bytes(set(range(256)).difference(b'[]{}"', kept))
+    escapes = b"\\" in data
+    parts = []
+    start = 0
+    while start < len(data):
+        end = start + _CHUNK_BYTES
+        while escapes and data[end - 1 : end] == b"\\":
+            end += 1  # what follows may be escaped
+        part = data[start:end]
+        if escapes:
+            part = part.replace(b"\\\\", b"").replace(b'\\"', b"")
+        # Two quotes side by side, of one string or of two, leave what is around them inside or outside as it was.
+        parts.append(part.translate(_BRACKETS, dropped).replace(b'""', b""))
+        start = end
+    structure = b"".join(parts).replace(b'""', b"")
     return b"".join(structure.split(b'"')[::2]) if b'"' in structure else structure
 
 
@@ -149,13 +161,15 @@ def _row_pattern(info: types.StructType) -> bytes:
 
 
 def packed_values(data: bytes, most: int | None = None) -> int:
-    """Return how many values and keys a MessagePack value has in it, ``most`` and one more where there are more.
+    """Return how many values and keys a MessagePack value has in it; without ``most`` they are not all counted.
+
+    Where there are more than ``most``, one more is returned, and a key that is no string is an InvariantError.
 
     Raises
     ------
     LimitError
         They are nested more than MAX_NESTING deep.
-    DecodeError
+    InvariantError
         The key of a map is no string.
     """
     around: list[tuple[int, bool]] = []
@@ -173,8 +187,8 @@ def packed_values(data: bytes, most: int | None = None) -> int:
                     left -= _RUN
                     continue
             first = data[place]
-            if is_map and not left & 1 and first not in _STRING:
-                raise DecodeError("the key of a map is a string; this one is not")
+            if most is not None and is_map and not left & 1 and first not in _STRING:
+                raise InvariantError("the key of a map is a string; this one is not")
             size = _SIZES[first]
             if not size and flat is not None:
                 found = flat.match(data, place)

@@ -86,7 +86,10 @@ def _extensions(raw: bytes, *, text: bool) -> dict[str, Any]:
         structure = text_structure(raw, b",:")
         count = sum(structure.count(mark) for mark in (b",", b":", b"["))
     else:
-        count = packed_values(raw, MAX_EXTENSION_VALUES)
+        try:
+            count = packed_values(raw, MAX_EXTENSION_VALUES)
+        except RecordError as error:
+            raise below("$.extensions", error) from error
     if count > MAX_EXTENSION_VALUES:
         msg = f"more than {MAX_EXTENSION_VALUES} values and keys in the extensions; keep large data in a file beside"
         raise LimitError(msg, path="$.extensions", code="extensions")
