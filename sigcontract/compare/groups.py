@@ -1,7 +1,7 @@
 """Which graphs could share one executable, under each policy, and what that would save."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 from typing import Final, NamedTuple
@@ -31,6 +31,8 @@ MEMORY_SOURCE: Final = (
 
 #: Graphs that a lone one is compared with in full, the most alike by kinds and names of nodes.
 _CANDIDATES: Final = 4
+#: Graphs that are looked at for these.
+_LOOKED_AT: Final = 256
 
 
 class GraphName(Record, frozen=True, kw_only=True):
@@ -101,12 +103,10 @@ def group_dumps(
         by_label(dump, f"dump {place} of {len(dumps)}")
         if profile is not None:
             check_profile(profile, dump.environment)
+    graphs = {id(entry.graph): entry.graph for dump in dumps for entry in dump.graphs}
+    likenesses = {number: frozenset(Counter(map(likeness, graph.nodes)).items()) for number, graph in graphs.items()}
     entries = [
-        _Entry(
-            GraphName(dump=place, label=entry.label),
-            entry.graph,
-            frozenset(Counter(map(likeness, entry.graph.nodes)).items()),
-        )
+        _Entry(GraphName(dump=place, label=entry.label), entry.graph, likenesses[id(entry.graph)])
         for place, dump in enumerate(dumps)
         for entry in dump.graphs
     ]
@@ -128,22 +128,34 @@ def _grouped(entries: Sequence[_Entry], policy: str, profile: DriverProfile | No
     across = policy == "portable"
     groups: list[list[_Entry]] = []
     by_key: dict[tuple[int, str], list[list[_Entry]]] = {}
+    # Labels of one graph, as decoding makes equal ones, are judged once; the entries keep the graphs, and their numbers.
+    key_of: dict[int, str] = {}
+    group_of: dict[tuple[int, int], list[_Entry] | None] = {}
     for entry in entries:
-        of_key = by_key.setdefault((0 if across else entry.name.dump, key(policy, entry.graph, profile)), [])
-        group = next((group for group in of_key if same(policy, group[0].graph, entry.graph, profile).same), None)
-        if group is None:
-            group = []
-            groups.append(group)
+        place, number = 0 if across else entry.name.dump, id(entry.graph)
+        if (place, number) in group_of:
+            group = group_of[place, number]
+        else:
+            if number not in key_of:
+                key_of[number] = key(policy, entry.graph, profile)
+            of_key = by_key.setdefault((place, key_of[number]), [])
+            group = next((group for group in of_key if same(policy, group[0].graph, entry.graph, profile).same), None)
             # What is not the same as itself, unknown as some of it is, is the same as no other.
-            if same(policy, entry.graph, entry.graph, profile).same:
+            if group is None and same(policy, entry.graph, entry.graph, profile).same:
+                group = []
                 of_key.append(group)
-        group.append(entry)
+                groups.append(group)
+            group_of[place, number] = group
+        if group is None:
+            groups.append([entry])
+        else:
+            group.append(entry)
     alone = [group[0] for group in groups if len(group) == 1]
     saved_nodes = 0 if across else sum(len(entry.graph.nodes) for group in groups for entry in group[1:])
     return PolicyGroups(
         policy=policy,
         groups=tuple(tuple(entry.name for entry in group) for group in groups if len(group) > 1),
-        singletons=tuple(_near_miss(entry, entries, policy, profile) for entry in alone),
+        singletons=tuple(_near_misses(alone, entries, policy, profile)),
         graphs=len(entries),
         executables=len(entries) if across else len(groups),
         executables_saved=0 if across else len(entries) - len(groups),
@@ -152,17 +164,38 @@ def _grouped(entries: Sequence[_Entry], policy: str, profile: DriverProfile | No
     )
 
 
-def _near_miss(entry: _Entry, entries: Sequence[_Entry], policy: str, profile: DriverProfile | None) -> NearMiss:
+def _near_misses(
+    alone: Sequence[_Entry], entries: Sequence[_Entry], policy: str, profile: DriverProfile | None
+) -> Iterator[NearMiss]:
+    """Yield each lone graph with the one that it comes nearest to."""
+    by_dump: dict[int, list[_Entry]] = {}
+    for entry in entries:
+        by_dump.setdefault(0 if policy == "portable" else entry.name.dump, []).append(entry)
+    place_of = {id(entry): place for listed in by_dump.values() for place, entry in enumerate(listed)}
+    judged: dict[tuple[int, int], tuple[Finding, ...]] = {}
+    for entry in alone:
+        listed = by_dump[0 if policy == "portable" else entry.name.dump]
+        # Where there are very many, the neighbours: a program captures what is alike one after another.
+        first = max(0, min(place_of[id(entry)] - _LOOKED_AT // 2, len(listed) - _LOOKED_AT))
+        others = [other for other in listed[first : first + _LOOKED_AT] if other is not entry]
+        yield _near_miss(entry, others, policy, profile, judged)
+
+
+def _near_miss(
+    entry: _Entry,
+    others: Sequence[_Entry],
+    policy: str,
+    profile: DriverProfile | None,
+    judged: dict[tuple[int, int], tuple[Finding, ...]],
+) -> NearMiss:
     """Compare a lone graph with those most like it, and return the one that fewest places part it from."""
-    others = [
-        other
-        for other in entries
-        if other is not entry and (policy == "portable" or other.name.dump == entry.name.dump)
-    ]
     nearest = nsmallest(_CANDIDATES, others, key=lambda other: _unlike(entry.likenesses, other.likenesses))
     best: tuple[int, GraphName, tuple[Finding, ...]] | None = None
     for other in nearest:
-        reasons = same(policy, other.graph, entry.graph, profile).reasons
+        pair = id(other.graph), id(entry.graph)
+        reasons = judged.get(pair)
+        if reasons is None:
+            reasons = judged[pair] = same(policy, other.graph, entry.graph, profile).reasons
         places = sum(finding.count for finding in reasons)
         if best is None or places < best[0]:
             best = places, other.name, reasons

@@ -245,7 +245,7 @@ class Aligner:
         return number
 
     def _recorded_content(self, node: NodeSignature) -> bytes:
-        """Return bytes that are equal for nodes that are equal as recorded; of a node with graphs inside, its number."""
+        """Return bytes that are equal for nodes that are equal as recorded; for a node with graphs inside, its own."""
         if isinstance(node, ChildGraphNode | ConditionalNode):
             return b"%d" % id(node)
         return msgspec.msgpack.encode(node)

@@ -56,7 +56,7 @@ class Form:
         self._finished = finished
 
     def decode(self, data: bytes, *, text: bool) -> Any:
-        """Return the typed document. The nesting of ``data`` was checked. Raises what msgspec raises, or RecordError."""
+        """Return the typed document of bytes whose nesting was checked. Raises what msgspec raises, or RecordError."""
         decoder = self._json if text else self._msgpack
         return self._finished(decoder.decode(data), text)
 

@@ -40,7 +40,9 @@ def check_nesting(data: bytes, *, text: bool) -> None:
 
 
 def _too_deep() -> LimitError:
-    return LimitError(f"values are nested more than {MAX_NESTING} deep; a document of this package is flat", code="nesting")
+    return LimitError(
+        f"values are nested more than {MAX_NESTING} deep; a document of this package is flat", code="nesting"
+    )
 
 
 def text_structure(data: bytes, kept: bytes = b"") -> bytes:
@@ -112,7 +114,7 @@ _RUN: Final = 8
 
 @cache
 def _flat() -> tuple[re.Pattern[bytes], ...]:
-    """Return patterns of one value, of a run of them and of a run of keys and values, as they are mostly written in what is the bulk of a dump.
+    """Return patterns of one value, of a run of them and of a run of keys and values, as most of a dump is written.
 
     What they match is complete, and flat by the types of its fields; what they do not is walked value by value.
     """
@@ -160,7 +162,7 @@ def _row_pattern(info: types.StructType) -> bytes:
     return re.escape(bytes([0x80 + len(fields)])) + b"".join(parts)
 
 
-def packed_values(data: bytes, most: int | None = None) -> int:
+def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901  one loop: it is what a document costs
     """Return how many values and keys a MessagePack value has in it; without ``most`` they are not all counted.
 
     Where there are more than ``most``, one more is returned, and a key that is no string is an InvariantError.

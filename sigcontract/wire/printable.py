@@ -6,9 +6,7 @@ __all__ = ["printable"]
 
 #: DEL, C1 controls, line separators, and the marks, embeddings, overrides and isolates of bidirectional text, in UTF-8.
 #: C0 controls are no part of JSON.
-_HIDDEN = re.compile(
-    rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
-)
+_HIDDEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 
 
 def printable(text: bytes) -> bytes:
