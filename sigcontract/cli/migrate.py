@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, upgrade and write; TO is written whole or not at all."""
     refuse_to_overwrite(args.target, force=args.force)
     document = load(args.source)
-    save(document, args.target, version=args.to_version)
+    save(document, args.target, version=args.to_version, force=args.force)
     size, form = Path(args.target).stat().st_size, form_of(document, args.to_version)
     if args.format == "json":
         written = {"document": form.document, "version": form.version, "target_bytes": size}

@@ -128,7 +128,7 @@ def _grouped(entries: Sequence[_Entry], policy: str, profile: DriverProfile | No
     across = policy == "portable"
     groups: list[list[_Entry]] = []
     by_key: dict[tuple[int, str], list[list[_Entry]]] = {}
-    # Labels of one graph, as decoding makes equal ones, are judged once; the entries keep the graphs, and their numbers.
+    # Labels of one graph, as decoding makes equal ones, are judged once; the entries keep the graphs.
     key_of: dict[int, str] = {}
     group_of: dict[tuple[int, int], list[_Entry] | None] = {}
     for entry in entries:

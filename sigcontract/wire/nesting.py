@@ -177,12 +177,12 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901  o
     around: list[tuple[int, bool]] = []
     place, end, values = 0, len(data), 0
     left, is_map = 1, False
-    flat, run, pairs = _flat() if most is None and end > _WORTH_PATTERNS else (None, None, None)
+    one, run, pairs = _flat() if most is None and end > _WORTH_PATTERNS else (None, None, None)
     while True:
         while left:
             if place >= end:
                 return values  # cut short, as the decoder says
-            if run is not None and left >= _RUN and not (is_map and left & 1):
+            if run is not None and pairs is not None and left >= _RUN and not (is_map and left & 1):
                 found = pairs.match(data, place) if is_map else run.match(data, place)
                 if found:
                     place = found.end()
@@ -192,8 +192,8 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901  o
             if most is not None and is_map and not left & 1 and first not in _STRING:
                 raise InvariantError("the key of a map is a string; this one is not")
             size = _SIZES[first]
-            if not size and flat is not None:
-                found = flat.match(data, place)
+            if not size and one is not None:
+                found = one.match(data, place)
                 size = found.end() - place if found else 0
             values += 1
             left -= 1
