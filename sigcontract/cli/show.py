@@ -77,7 +77,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.file} holds a {document_name(type(document))}; show takes a dump or a profile")
     chosen = _chosen(document, args.graph)
     functions = FunctionNumbers([entry.graph for entry in document.graphs])
-    views = [_view(entry, functions, unfolded=args.nodes) for entry in chosen]
+    views: list[_GraphView] = []
+    view_of: dict[int, _GraphView] = {}
+    for entry in chosen:  # many labels may be of one graph, as decoding makes equal ones
+        known = view_of.get(id(entry.graph)) or _view(entry, functions, unfolded=args.nodes)
+        view_of[id(entry.graph)] = known
+        views.append(known._replace(entry=entry))
     if args.format == "json":
         write_json(_as_object(document, views, attributes=args.attributes))
     else:
@@ -113,14 +118,16 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
     bold, plain = ("\x1b[1m", "\x1b[0m") if use_color(sys.stdout) else ("", "")
     width = columns()
     yield from _wrapped(_environment_lines(dump), width)
-    everywhere = kernels_of(view.entry.graph for view in views)
+    distinct = {id(view.entry.graph): view.entry.graph for view in views}
+    everywhere = kernels_of(distinct.values())
+    summaries = {number: graph.summary for number, graph in distinct.items()}
     general = list(summary_lines(everywhere, parts=False))
     yield from _wrapped(general, width)
     first: dict[str, _GraphView] = {}
     for view in views:
-        label, kernels = safe(view.entry.label), kernels_of([view.entry.graph])
+        label = safe(view.entry.label)
         yield ""
-        yield f"{bold}{label}{plain}: {view.entry.graph.summary}, {_digest_start(view.digest)}"
+        yield f"{bold}{label}{plain}: {summaries[id(view.entry.graph)]}, {_digest_start(view.digest)}"
         twin = first.setdefault(view.digest, view)
         if twin is not view and not args.nodes:
             others = _other_functions(twin, view)
@@ -128,6 +135,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
                 [f"as {safe(twin.entry.label)}, handles and addresses aside{others}"], width, indent="  "
             )
             continue
+        kernels = kernels_of([view.entry.graph])
         yield from _wrapped((line for line in summary_lines(kernels) if line not in general), width, indent="  ")
         usual = usual_attributes(kernels) | usual_attributes(everywhere)
         table = table_lines(view.rows, view.blocks, width - 2, usual=usual, attributes=args.attributes)
@@ -136,6 +144,8 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
 
 def _other_functions(first: _GraphView, view: _GraphView) -> str:
     """Return which functions two graphs of one digest do not have in common: a name may stand for several."""
+    if first.entry.graph is view.entry.graph:
+        return ""
     marks = {
         f"{safe(demangle(row.subject))} {row.function}": None
         for known, row in zip(first.rows, view.rows, strict=True)

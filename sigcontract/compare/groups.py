@@ -32,7 +32,7 @@ MEMORY_SOURCE: Final = (
 #: Graphs that a lone one is compared with in full, the most alike by kinds and names of nodes.
 _CANDIDATES: Final = 4
 #: Graphs that are looked at for these.
-_LOOKED_AT: Final = 256
+_LOOKED_AT: Final = 32
 
 
 class GraphName(Record, frozen=True, kw_only=True):

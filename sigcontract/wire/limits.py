@@ -1,6 +1,7 @@
 """What one input may cost. Each limit is far above real dumps and far below what hurts a small machine."""
 
 __all__ = [
+    "MAX_ATTRIBUTES",
     "MAX_DOCUMENT_BYTES",
     "MAX_EXPANDED_EDGES",
     "MAX_EXPANDED_NODES",
@@ -27,6 +28,9 @@ MAX_HELD_NODES = 1_000_000
 #: Edges of one dump, each use of its graph counted, and of these the ones in graphs that nodes hold.
 MAX_EXPANDED_EDGES = 40_000_000
 MAX_HELD_EDGES = 4_000_000
+
+#: Launch attributes of one node, which any number of nodes may share. CUDA 13 has 18.
+MAX_ATTRIBUTES = 256
 
 #: Arrays and objects inside each other, on the bytes. A dump without extensions has 7; decoders recurse once per level.
 MAX_NESTING = 64

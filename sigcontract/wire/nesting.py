@@ -108,6 +108,9 @@ _STRING_PATTERN: Final = b"(?>%b)" % b"|".join(
     re.escape(msgspec.msgpack.encode("x" * length)[:-length]) + b".{%d}" % length for length in (64, *range(1, 64))
 )
 
+#: Patterns are used where the few levels that one of them may match are far from the limit.
+_SHALLOW: Final = 16
+
 #: As many values at a time where there are as many.
 _RUN: Final = 8
 
@@ -177,13 +180,14 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901  o
     around: list[tuple[int, bool]] = []
     place, end, values = 0, len(data), 0
     left, is_map = 1, False
-    one, run, pairs = _flat() if most is None and end > _WORTH_PATTERNS else (None, None, None)
+    patterns = _flat() if most is None and end > _WORTH_PATTERNS else ()
     while True:
         while left:
             if place >= end:
                 return values  # cut short, as the decoder says
-            if run is not None and pairs is not None and left >= _RUN and not (is_map and left & 1):
-                found = pairs.match(data, place) if is_map else run.match(data, place)
+            usable = patterns and len(around) < _SHALLOW
+            if usable and left >= _RUN and not (is_map and left & 1):
+                found = patterns[2 if is_map else 1].match(data, place)
                 if found:
                     place = found.end()
                     left -= _RUN
@@ -192,8 +196,8 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901  o
             if most is not None and is_map and not left & 1 and first not in _STRING:
                 raise InvariantError("the key of a map is a string; this one is not")
             size = _SIZES[first]
-            if not size and one is not None:
-                found = one.match(data, place)
+            if not size and usable:
+                found = patterns[0].match(data, place)
                 size = found.end() - place if found else 0
             values += 1
             left -= 1

@@ -16,6 +16,7 @@ from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.record import Record
 from sigcontract.wire.faults import below
 from sigcontract.wire.limits import (
+    MAX_ATTRIBUTES,
     MAX_EXPANDED_EDGES,
     MAX_EXPANDED_NODES,
     MAX_GRAPH_DEPTH,
@@ -212,6 +213,9 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     Every row must be used: a row that nothing refers to is a reference that was lost.
     """
     for place, attributes in enumerate(tables.attribute_sets):
+        if len(attributes) > MAX_ATTRIBUTES:
+            msg = f"{len(attributes)} launch attributes of one node; at most {MAX_ATTRIBUTES} are read"
+            yield LimitError(msg, path=f"$.attribute_sets[{place}]", code="attributes")
         try:
             check_attribute_order([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
         except InvariantError as error:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from sigcontract.model.record import MAX_EXACT_INT
+from sigcontract.wire.limits import MAX_ATTRIBUTES
 
 __all__ = ["FAMILIES", "document", "encoded"]
 
@@ -120,7 +121,8 @@ def _functions(size: int) -> Any:
 def _shared_attributes(size: int) -> Any:
     """One long list of attributes that very many nodes share."""
     entries = [
-        {"id": 1000 + index, "state": "unreadable", "origin": "node", "value": None} for index in range(size // 8 + 1)
+        {"id": 1000 + index, "state": "unreadable", "origin": "node", "value": None}
+        for index in range(min(size, MAX_ATTRIBUTES))
     ]
     nodes = [_kernel(x=index) for index in range(size)]
     rows = {"functions": [_function(1)], "attribute_sets": [entries]}

@@ -18,15 +18,17 @@ from sigcontract.compare.diff import diff
 from sigcontract.compare.groups import group_dumps
 from sigcontract.compare.predict import predict_update
 from sigcontract.model.dump import SignatureDump
-from sigcontract.wire import codec
+from sigcontract.wire import codec, faultlist
 from sigcontract.wire.canonical import digest
 from tests.wire.families import FAMILIES, encoded
 
-SIZES = (32, 64, 128, 256)
+SIZES = (64, 128, 256, 512)
 #: Steps of Python (lines, and calls of C) per byte of a document and per doubling of it. Written in docs/documents.md.
 FACTOR = 8
-#: How much faster than n log n a count may grow from the first doubling to the last. Quadratic work grows 4 times as fast.
-SLACK = 1.6
+#: How much faster than n log n a count may grow from the first doubling to the last. Quadratic work: 4 times as fast.
+SLACK = 2
+#: Steps that some value in between costs once.
+NOISE = 5000
 
 
 def steps(call: Callable[[], Any]) -> int:
@@ -55,8 +57,8 @@ def steps(call: Callable[[], Any]) -> int:
 
 def assert_grows_alike(counts: list[int], lengths: list[float]) -> None:
     """Compare what the last doubling adds with what the first adds: constant parts, which both have, fall out."""
-    growth, wanted = ((of[-1] - of[-2]) / (of[1] - of[0]) for of in (counts, lengths))
-    assert growth <= SLACK * wanted
+    wanted = (lengths[-1] - lengths[-2]) / (lengths[1] - lengths[0])
+    assert counts[-1] - counts[-2] <= SLACK * wanted * (counts[1] - counts[0]) + NOISE
 
 
 def other(dump: SignatureDump) -> SignatureDump:
@@ -84,6 +86,7 @@ def _predicted(_: bytes, dump: SignatureDump, __: Path) -> Any:
 
 
 def _verified(data: bytes, _: SignatureDump, __: Path) -> Any:
+    """Compute every digest, and list those that the header has wrong, which are all."""
     return codec.faults(data)
 
 
@@ -106,7 +109,10 @@ ENTRY_POINTS: dict[str, Callable[[bytes, SignatureDump, Path], Any]] = {
 
 @pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_work_grows_with_the_size_of_a_document(family: str, entry_point: str, tmp_path: Path) -> None:
+def test_work_grows_with_the_size_of_a_document(
+    family: str, entry_point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faultlist, "MAX_LISTED_VALUES", 16)  # so that every size is searched in parts
     call = ENTRY_POINTS[entry_point]
     counts, lengths = [], []
     for size in SIZES:
