@@ -16,6 +16,7 @@ from msgspec import inspect as types
 
 from sigcontract.errors import InvariantError, LimitError
 from sigcontract.model.attributes import LaunchAttribute
+from sigcontract.model.function import ParameterLayout
 from sigcontract.wire.limits import MAX_NESTING
 
 __all__ = ["check_nesting", "opened_value", "packed_values", "text_structure"]
@@ -123,7 +124,7 @@ def _flat() -> tuple[re.Pattern[bytes], ...]:
     """
     from sigcontract.wire.rows import NodeRow  # noqa: PLC0415  the rows of one version, only where they are met
 
-    rows = [NodeRow, LaunchAttribute]
+    rows = [LaunchAttribute, ParameterLayout, NodeRow]
     patterns = [pattern for pattern in map(_pattern, map(types.type_info, rows)) if pattern]
     counted = [b"%b%b" % (re.escape(bytes([0x90 + n])), _INTEGER * n) for n in range(1, 4)]
     one = b"|".join([_INTEGER, *counted, *patterns])

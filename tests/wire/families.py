@@ -130,7 +130,7 @@ def _shared_attributes(size: int) -> Any:
 
 
 def _allocations(size: int) -> Any:
-    """Records of numbers of which very many pairs have one hash."""
+    """Make records of numbers of which very many pairs have one hash."""
     nodes = []
     for index in range(size):
         bits = [-1 if index >> bit & 1 else -2 for bit in range(18)]
