@@ -10,6 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -117,12 +118,12 @@ def _dump_shows(dump: SignatureDump, data: bytes, choice: int) -> Any:
     for call in ways:
         _ours(call)
     for other in _others(dump):
-        told = _ours(lambda other=other: diff(dump, other, policy=policy))
+        told = _ours(partial(diff, dump, other, policy=policy))
         if told is not None:
             codec.decode(codec.encode(told))
             rules.update(finding.rule for finding in told.findings)
     for entry in dump.graphs[:2]:
-        told = _ours(lambda entry=entry: predict_update(dump.graphs[-1].graph, entry.graph))
+        told = _ours(partial(predict_update, dump.graphs[-1].graph, entry.graph))
         if told is not None:
             rules.update(finding.rule for finding in told.findings)
     return "dump", frozenset(rules)

@@ -89,7 +89,7 @@ def _kernel(function: int = 0, attributes: int = 0, x: int = 1) -> dict[str, Any
 
 
 def _chain(size: int) -> Any:
-    edges = [[]] + [[index] for index in range(size - 1)]
+    edges: list[list[int]] = [[]] + [[index] for index in range(size - 1)]
     kernels = [_kernel(x=index) for index in range(size)]
     return document([([*range(size)], edges)], kernels, [0], functions=[_function(1)], attribute_sets=[[]])
 
@@ -144,8 +144,8 @@ def _allocations(size: int) -> Any:
 
 def _children(size: int) -> Any:
     """One graph that very many nodes hold."""
-    inner = ([0], [[]])
-    outer = ([1 + index for index in range(size)], [[]] * size)
+    inner: tuple[list[int], list[Any]] = ([0], [[]])
+    outer: tuple[list[int], list[Any]] = ([1 + index for index in range(size)], [[]] * size)
     held = [{"node": "conditional", "kind": index, "handle": None, "bodies": [0]} for index in range(size)]
     return document([inner, outer], [_EMPTY, *held], [1])
 

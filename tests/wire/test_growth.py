@@ -4,6 +4,7 @@ import io
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import partial
 from math import log2
 from pathlib import Path
 from types import FrameType
@@ -119,7 +120,7 @@ def test_work_grows_with_the_size_of_a_document(
         data = encoded(FAMILIES[family](size))
         dump = codec.decode(data, expect=SignatureDump)
         call(data, dump, tmp_path)  # what is made once per process is made now
-        counts.append(steps(lambda data=data, dump=dump: call(data, dump, tmp_path)))
+        counts.append(steps(partial(call, data, dump, tmp_path)))
         lengths.append(len(data) * log2(len(data)))
     assert counts[-1] <= FACTOR * lengths[-1]
     assert_grows_alike(counts, lengths)
@@ -132,6 +133,6 @@ def test_work_on_faulty_documents_grows_with_their_size(row: Any) -> None:
         value = FAMILIES["chain"](2) | {"nodes": [row] * (8 * size)}
         data = encoded(value)
         assert len(codec.faults(data)) > 1
-        counts.append(steps(lambda data=data: codec.faults(data)))
+        counts.append(steps(partial(codec.faults, data)))
         lengths.append(len(data) * log2(len(data)))
     assert_grows_alike(counts, lengths)
