@@ -38,9 +38,22 @@ class SigcontractError(Exception):
     code: str = "error"
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(_shortened(message, _MOST_MESSAGE))
         if code is not None:
             self.code = code
+
+
+#: Characters of a message, and of its parts: most of what is longer is some file's, and a file says what it likes.
+_MOST_MESSAGE = 600
+_MOST_REASON = 360
+_MOST_PATH = 200
+
+
+def _shortened(text: str, most: int) -> str:
+    """Return a text, its middle left out where it is longer than ``most`` characters."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most * 2 // 3]} […] {text[-(most - most * 2 // 3 - 5) :]}"
 
 
 class UsageError(SigcontractError, ValueError):
@@ -93,9 +106,9 @@ class RecordError(SigcontractError, ValueError):
     code = "record"
 
     def __init__(self, message: str, *, path: str = "$", code: str | None = None) -> None:
-        super().__init__(f"{message} (at {path})", code=code)
-        self.path = path
-        self.reason = message
+        self.path = _shortened(path, _MOST_PATH)
+        self.reason = _shortened(message, _MOST_REASON)
+        super().__init__(f"{self.reason} (at {self.path})", code=code)
 
 
 class DecodeError(RecordError):
@@ -142,7 +155,7 @@ class VersionError(RecordError):
         code: str | None = None,
     ) -> None:
         super().__init__(message, path=path, code=code)
-        self.document = document
+        self.document = None if document is None else _shortened(document, _MOST_PATH)
         self.found = found
         self.supported = supported
 

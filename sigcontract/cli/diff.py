@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sigcontract.cli.flags import add_flags
-from sigcontract.cli.output import printable_json
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.cli.terminal import columns, use_color
@@ -158,7 +157,7 @@ def _rendered(
     if form == "text":
         return diff_text(comparison, color=color, width=width, verdicts=verdicts)
     if form == "json":
-        return printable_json(encode(comparison.diff).decode())
+        return encode(comparison.diff).decode()
     return _FORMS_OF_DIFF[form](comparison.diff)
 
 

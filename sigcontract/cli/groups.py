@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from sigcontract.cli.flags import add_flags
-from sigcontract.cli.output import printable
+from sigcontract.cli.output import escaped_name
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.model import (
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     profile = named_profile(*dumps) if args.profile is None else load_profile(args.profile)
     policies = args.policy or ["share" if profile is None else "share-functions"]
     report = GroupsReport(
-        dumps=tuple(map(printable, args.dumps)),
+        dumps=tuple(map(escaped_name, args.dumps)),
         gaps=gaps(dumps),
         profile=None if profile is None else profile.id,
         flags=args.flags,

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, upgrade and write; TO is written whole or not at all."""
     refuse_to_overwrite(args.target, force=args.force)
     document = load(args.source)
-    save(document, args.target, version=args.to_version)
+    save(document, args.target, version=args.to_version, force=args.force)
     size, form = Path(args.target).stat().st_size, form_of(document, args.to_version)
     left_out = {} if form.lossless else lost_fields(document, load(args.target))
     if args.format == "json":

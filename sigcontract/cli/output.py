@@ -1,6 +1,5 @@
 """Where results go: JSON to standard output, and files that nobody loses unasked."""
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,25 +7,15 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import FileError
+from sigcontract.wire import printable_json
 
-__all__ = ["as_json", "printable", "printable_json", "refuse_to_overwrite", "write_json"]
-
-#: DEL, C1 controls, line and paragraph separators, and what turns the direction of text.
-_UNPRINTABLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+__all__ = ["as_json", "escaped_name", "refuse_to_overwrite", "write_json"]
 
 
 def write_json(value: object) -> None:
     """Write a value of records and plain Python values to standard output, for programs and for people."""
-    sys.stdout.write(printable_json(msgspec.json.format(as_json(value), indent=2).decode()))
+    sys.stdout.write(printable_json(msgspec.json.format(as_json(value), indent=2)).decode())
     sys.stdout.write("\n")
-
-
-def printable_json(text: str) -> str:
-    """Return JSON with every character escaped that could move a cursor or turn the direction of text.
-
-    JSON itself asks for C0 controls only. Such characters can stand in strings alone, and a parser reads the same.
-    """
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def as_json(value: object) -> bytes:
@@ -40,14 +29,14 @@ def as_json(value: object) -> bytes:
         return msgspec.json.encode(_escaped(msgspec.to_builtins(value)))
 
 
-def printable(name: str) -> str:
+def escaped_name(name: str) -> str:
     r"""Return the name of a file as a document can hold it: bytes that are no UTF-8 are escaped, as ``\udcff``."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _escaped(value: Any) -> Any:
     if isinstance(value, str):
-        return printable(value)
+        return escaped_name(value)
     if isinstance(value, dict):
         return {_escaped(key): _escaped(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

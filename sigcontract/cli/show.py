@@ -103,7 +103,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.file} holds a {document_name(type(document))}; show takes a dump or a profile")
     chosen = _chosen(document, args.graph)
     functions = FunctionNumbers([entry.graph for entry in document.graphs])
-    views = [_view(entry, functions, unfolded=args.nodes) for entry in chosen]
+    views: list[_GraphView] = []
+    view_of: dict[int, _GraphView] = {}
+    for entry in chosen:  # many labels may be of one graph, as decoding makes equal ones
+        known = view_of.get(id(entry.graph)) or _view(entry, functions, unfolded=args.nodes)
+        view_of[id(entry.graph)] = known
+        views.append(known._replace(entry=entry))
     if args.format == "json":
         write_json(_as_object(document, views, attributes=args.attributes))
     else:
@@ -139,17 +144,19 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
     bold, plain = ("\x1b[1m", "\x1b[0m") if use_color(sys.stdout) else ("", "")
     width = columns()
     yield from _wrapped(_environment_lines(dump), width)
-    everywhere = kernels_of(view.entry.graph for view in views)
+    distinct = {id(view.entry.graph): view.entry.graph for view in views}
+    everywhere = kernels_of(distinct.values())
+    summaries = {number: graph.summary for number, graph in distinct.items()}
     general = list(summary_lines(everywhere, parts=False))
     yield from _wrapped(general, width)
     yield from _wrapped(_names_kept({node.name for node in everywhere}), width)
     first: dict[str, _GraphView] = {}
     for view in views:
-        label, kernels = safe(view.entry.label), kernels_of([view.entry.graph])
+        label = safe(view.entry.label)
         yield ""
         programmatic = programmatic_edges(view.entry.graph)
         edges = f" ({programmatic} programmatic)" if programmatic else ""
-        head = f"{label}: {view.entry.graph.summary}{edges}, {_digest_start(view.digest)}"
+        head = f"{label}: {summaries[id(view.entry.graph)]}{edges}, {_digest_start(view.digest)}"
         for line in _wrapped([head], width):
             yield line.replace(label, f"{bold}{label}{plain}", 1) if bold else line
         twin = first.setdefault(view.digest, view)
@@ -159,6 +166,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
                 [f"as {safe(twin.entry.label)}, handles and addresses aside{others}"], width, indent="  "
             )
             continue
+        kernels = kernels_of([view.entry.graph])
         yield from _wrapped((line for line in summary_lines(kernels) if line not in general), width, indent="  ")
         usual = usual_attributes(kernels) | usual_attributes(everywhere)
         whole = [FoldedBlock(block=Block(0, len(view.rows), 1), tail=0)]
@@ -176,6 +184,8 @@ def _names_kept(names: set[str]) -> Iterator[str]:
 
 def _other_functions(first: _GraphView, view: _GraphView) -> str:
     """Return which functions two graphs of one digest do not have in common: a name may stand for several."""
+    if first.entry.graph is view.entry.graph:
+        return ""
     marks = {
         f"{safe(demangle(row.subject))} {row.function}": None
         for known, row in zip(first.rows, view.rows, strict=True)
@@ -226,33 +236,38 @@ def _digest_start(digest: str) -> str:
 
 
 def _as_object(dump: SignatureDump, views: list[_GraphView], *, attributes: bool) -> dict[str, Any]:
+    contents: dict[int, dict[str, Any]] = {}
+    for view in views:
+        if id(view.entry.graph) not in contents:  # many labels may be of one graph
+            contents[id(view.entry.graph)] = _content(view, attributes=attributes)
     return {
         "environment": dump.environment,
         "profile": dump.profile,
         "complete": dump.complete,
-        "graphs": [
+        "graphs": [{"label": view.entry.label} | contents[id(view.entry.graph)] for view in views],
+    }
+
+
+def _content(view: _GraphView, *, attributes: bool) -> dict[str, Any]:
+    graph = view.entry.graph
+    return {
+        "portable_digest": view.digest,
+        "nodes": len(graph.nodes),
+        "edges": sum(map(len, graph.dependencies)),
+        "programmatic_edges": programmatic_edges(graph),
+        "unknown": [
+            {"state": state, "what": what, "kernel_nodes": count}
+            for (state, what), count in sorted(unknown(kernels_of([graph])).items())
+        ],
+        "blocks": [
             {
-                "label": view.entry.label,
-                "portable_digest": view.digest,
-                "nodes": len(view.entry.graph.nodes),
-                "edges": sum(map(len, view.entry.graph.dependencies)),
-                "programmatic_edges": programmatic_edges(view.entry.graph),
-                "unknown": [
-                    {"state": state, "what": what, "kernel_nodes": count}
-                    for (state, what), count in sorted(unknown(kernels_of([view.entry.graph])).items())
-                ],
-                "blocks": [
-                    {
-                        "count": block.count,
-                        "rows": [
-                            _row_object(row, attributes=attributes)
-                            for row in view.rows[block.start : block.start + block.length]
-                        ],
-                    }
-                    for block in view.blocks
+                "count": block.count,
+                "rows": [
+                    _row_object(row, attributes=attributes)
+                    for row in view.rows[block.start : block.start + block.length]
                 ],
             }
-            for view in views
+            for block in view.blocks
         ],
     }
 

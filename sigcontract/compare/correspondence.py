@@ -8,9 +8,11 @@ aligned without them, and only then is it asked which number of one graph is whi
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from sigcontract.compare.alignment import Alignment, Match, align_by_levels, joined
@@ -194,8 +196,8 @@ class Aligner:
         #: As the similarity keys, kernels without the number that ends their name.
         self._kinship_keys: list[int] = []
         self._cut_short = False
-        self._number_of: dict[NodeSignature, int] = {}
-        self._key_of: dict[Any, int] = {}
+        self._number_of: dict[bytes, int] = {}
+        self._key_of: dict[bytes, int] = {}
         self._number_of_key: dict[Any, int] = {}
         self._numbers_of_graph: dict[int, tuple[GraphSignature, list[int]]] = {}
         self._aligned: dict[tuple[int, int], AlignedGraphs] = {}
@@ -335,22 +337,28 @@ class Aligner:
         # Nodes that are one object, as decoding makes equal ones, are looked at once; equal ones have one form.
         ids = list(map(id, graph.nodes))
         objects = dict(zip(ids, graph.nodes, strict=True))
-        kept: dict[NodeSignature, NodeSignature] = {}
-        kept_ids = [id(kept.setdefault(node, node)) for node in objects.values()]
-        numbers_of_kept = map(self._number, forms_of(tuple(kept)))
-        number_of_kept = dict(zip(map(id, kept), numbers_of_kept, strict=True))
-        number = dict(zip(objects, map(number_of_kept.__getitem__, kept_ids), strict=True))
+        kept: dict[bytes, int] = {}
+        kept_nodes: list[NodeSignature] = []
+        kept_indices = []
+        for node in objects.values():
+            index = kept.setdefault(_recorded_content(node), len(kept_nodes))
+            if index == len(kept_nodes):
+                kept_nodes.append(node)
+            kept_indices.append(index)
+        numbers_of_kept = list(map(self._number, forms_of(tuple(kept_nodes))))
+        number = dict(zip(objects, map(numbers_of_kept.__getitem__, kept_indices), strict=True))
         numbers = list(map(number.__getitem__, ids))
         # The graph is kept with its numbers: its id must not be given to another one.
         self._numbers_of_graph[id(graph)] = graph, numbers
         return numbers
 
     def _number(self, node: NodeSignature) -> int:
-        known = self._number_of.get(node)
+        content = self._content(node)
+        known = self._number_of.get(content)
         if known is not None:
             return known
         key = self._key(node)  # numbers the nodes of graphs inside first
-        number = self._number_of[node] = len(self._nodes)
+        number = self._number_of[content] = len(self._nodes)
         self._nodes.append(node)
         self._keys.append(number if self._by_value else self._key_of.setdefault(key, len(self._key_of)))
         kind, name = similarity_key(unwrapped(node)[1])
@@ -359,27 +367,49 @@ class Aligner:
         self._kinship_keys.append(self._number_of_key.setdefault(kin, len(self._number_of_key)))
         return number
 
-    def _key(self, node: NodeSignature) -> Any:
+    def _content(self, node: NodeSignature) -> bytes:
+        """Return bytes that are equal for equal nodes; graphs inside of a node stand there by their own content.
+
+        By bytes, since Python's hash of records is the same everywhere: a file can have very many of one hash.
+        """
+        if not graph_fields(type(node)):
+            return msgspec.msgpack.encode(node)
+        return _with_graphs(node, frozenset(), lambda graph: (self.numbers(graph), graph.dependencies))
+
+    def _key(self, node: NodeSignature) -> bytes:
         """Return what is the same for nodes that may correspond: which numbers they have is not part of it."""
         kind = type(node)
-        graphs = graph_fields(kind)
-        if not graphs:
-            if (
-                isinstance(node, KernelNodeSignature)
-                and node.function is not None
-                and node.function.code_sha256 is not None
-            ):
-                # Of known code, a kernel is the same whichever number its compiler gave it.
-                node = replace(node, name=unnumbered(node.name))
-            return self._unnumbered.record(node)
-        local = {name for name, _ in local_fields(kind).handles}
-        own = [getattr(node, name) for name in kind.__struct_fields__ if name not in local and name not in graphs]
-        inner = [graph and self._graph_key(graph) for _, graph in inner_graphs(node)]
-        # None, no graph that can be read, is not the same as none at all.
-        return kind, *own, *(getattr(node, name) is None for name in graphs), *inner
+        if graph_fields(kind):
+            local = frozenset(name for name, _ in local_fields(kind).handles)
+            return _with_graphs(
+                node, local, lambda graph: (list(map(self._keys.__getitem__, self.numbers(graph))), graph.dependencies)
+            )
+        if (
+            isinstance(node, KernelNodeSignature)
+            and node.function is not None
+            and node.function.code_sha256 is not None
+        ):
+            # Of known code, a kernel is the same whichever number its compiler gave it.
+            node = replace(node, name=unnumbered(node.name))
+        return msgspec.msgpack.encode(self._unnumbered.record(node))
 
-    def _graph_key(self, graph: GraphSignature) -> Any:
-        return tuple(map(self._keys.__getitem__, self.numbers(graph))), graph.dependencies
+
+def _recorded_content(node: NodeSignature) -> bytes:
+    """Return bytes that are equal for nodes that are equal as recorded; a node with graphs inside has its own."""
+    return b"%d" % id(node) if graph_fields(type(node)) else msgspec.msgpack.encode(node)
+
+
+def _with_graphs(
+    node: NodeSignature, left_out: frozenset[str], content_of: Callable[[GraphSignature], object]
+) -> bytes:
+    """Return bytes for a node with graphs inside, each graph by the digest of its content."""
+    kind = type(node)
+    graphs = graph_fields(kind)
+    own = [getattr(node, name) for name in kind.__struct_fields__ if name not in graphs and name not in left_out]
+    # None, no graph that can be read, is not the same as none at all.
+    absent = [getattr(node, name) is None for name in graphs]
+    inner = [graph and sha256(msgspec.msgpack.encode(content_of(graph))).digest() for _, graph in inner_graphs(node)]
+    return b"graphs" + msgspec.msgpack.encode((kind.__struct_config__.tag, own, absent, inner))
 
 
 class Correspondence:

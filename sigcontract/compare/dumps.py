@@ -127,21 +127,27 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     if isinstance(labels, str):
         raise wrong_type("labels", "collection of str", labels)
     labels = tuple(labels)
-    known = {entry.label for dump in (old, new) for entry in dump.graphs}
+    known_labels = {entry.label for dump in (old, new) for entry in dump.graphs}
     for label in labels:
-        if label not in known:
-            raise no_graph(label, sorted(known), "either dump")
+        if label not in known_labels:
+            raise no_graph(label, sorted(known_labels), "either dump")
     chosen = [pair for pair in matched if not labels or not pair.labels.isdisjoint(labels)]
     environment = tuple(_dump_findings(old, new, judged_by_one=named))
     # A graph and itself: unknown as some of its values may be, they are those of one moment of one process.
     same_dump = old is new or (old == new and _identified(old))
     one_capture = same_dump or _one_capture(old.environment, new.environment)
-    judged = [
-        (None, None)
-        if pair.old is None or pair.new is None or (same_dump and pair.one_label)
-        else _judged(pair.old.graph, pair.new.graph, profile, policy, one_capture=one_capture, flags=flags)
-        for pair in chosen
-    ]
+    # Labels of one graph on both sides differ alike. The dumps keep the graphs, so their numbers are their own.
+    judged_of: dict[tuple[int, int], tuple[GraphChanges, Verdict | None]] = {}
+    judged: list[tuple[GraphChanges | None, Verdict | None]] = []
+    for pair in chosen:
+        if pair.old is None or pair.new is None or (same_dump and pair.one_label):
+            judged.append((None, None))
+            continue
+        objects = id(pair.old.graph), id(pair.new.graph)
+        if objects not in judged_of:
+            both = pair.old.graph, pair.new.graph
+            judged_of[objects] = _judged(*both, profile, policy, one_capture=one_capture, flags=flags)
+        judged.append(judged_of[objects])
     partial = is_partial(old), is_partial(new)
     graphs = tuple(
         _graph_diff(pair, _findings(pair, found, profile, partial, given=bool(pairs)), verdict)

@@ -14,8 +14,10 @@ from sigcontract.model import (
 __all__ = ["EdgeChange", "edge_changes"]
 
 _Edges = tuple[Dependency, ...]
-#: How many added or removed nodes are followed back from one node, to see what they stand in for.
-_DETOUR_NODES = 1000
+#: How many edges of added or removed nodes are followed back from one node, to see what they stand in for, and from
+#: all nodes of a graph for each of its edges: beyond, what is reached by way of such a node counts as not reached.
+_DETOUR_EDGES = 1000
+_DETOURS_PER_EDGE = 16
 #: Edges are first compared so many nodes at a time.
 _CHUNK_NODES = 256
 _DATA = ("from_port", "to_port", "type")
@@ -93,6 +95,9 @@ class _Detours:
     def __init__(self, old: GraphSignature, new: GraphSignature, alignment: Alignment, partner: Sequence[int]) -> None:
         self.partner = partner
         self._old, self._new = old.dependencies, new.dependencies
+        self._left = _DETOURS_PER_EDGE * (
+            _DETOUR_EDGES + sum(len(edges) + 1 for side in (self._old, self._new) for edges in side)
+        )
         self._added: set[int] = set()
         for _, _, start, end in alignment.gaps(len(old.nodes), len(new.nodes)):
             self._added.update(range(start, end))
@@ -103,30 +108,30 @@ class _Detours:
 
     def through_added(self, edges: _Edges) -> set[int]:
         """Return the nodes (new indices) that these edges reach by way of added nodes only."""
-        return _reached(edges, self._new, self.added)
+        return self._reached(edges, self._new, self.added)
 
     def through_removed(self, edges: _Edges) -> set[int]:
         """Return the nodes (new indices) that these edges reach by way of removed nodes only."""
-        reached = _reached(edges, self._old, lambda node: self.partner[node] < 0)
+        reached = self._reached(edges, self._old, lambda node: self.partner[node] < 0)
         return {self.partner[node] for node in reached}
 
-
-def _reached(edges: _Edges, dependencies: Sequence[_Edges], passable: Callable[[int], bool]) -> set[int]:
-    """Return the first impassable node on every way back from the edges; of very long ways, only the near part."""
-    reached: set[int] = set()
-    seen: set[int] = set()
-    waiting = [edge.node for edge in edges if passable(edge.node)]
-    while waiting and len(seen) < _DETOUR_NODES:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        for edge in dependencies[node]:
-            if passable(edge.node):
-                waiting.append(edge.node)
-            else:
-                reached.add(edge.node)
-    return reached
+    def _reached(self, edges: _Edges, dependencies: Sequence[_Edges], passable: Callable[[int], bool]) -> set[int]:
+        """Return the first impassable node on every way back from the edges; of very long ways, only the near part."""
+        reached: set[int] = set()
+        waiting = [edge.node for edge in edges if passable(edge.node)]
+        seen = set(waiting)
+        followed = 0
+        while waiting and followed < _DETOUR_EDGES and self._left > 0:
+            node = waiting.pop()
+            followed += 1 + len(dependencies[node])
+            self._left -= 1 + len(dependencies[node])
+            for edge in dependencies[node]:
+                if not passable(edge.node):
+                    reached.add(edge.node)
+                elif edge.node not in seen:
+                    seen.add(edge.node)
+                    waiting.append(edge.node)
+        return reached
 
 
 def _changes(old: int, new: int, before: _Edges, after: _Edges, detours: _Detours) -> Iterator[EdgeChange]:

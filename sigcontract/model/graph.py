@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, ClassVar, get_args
 
 from msgspec import Meta
@@ -215,10 +214,36 @@ def _check_edges(dependencies: tuple[tuple[Dependency, ...], ...]) -> None:
             if edge.node >= len(dependencies):
                 msg = f"node {edge.node} is not among the {len(dependencies)} nodes; drop the edge or add the node"
                 raise InvariantError(msg, path=f"$.dependencies[{index}][{position}].node")
-    sorter = TopologicalSorter({index: [edge.node for edge in edges] for index, edges in enumerate(dependencies)})
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        cycle = " -> ".join(str(index) for index in error.args[1][:8])
-        msg = f"nodes depend on each other in a cycle ({cycle}); a CUDA graph has none"
-        raise InvariantError(msg, path="$.dependencies") from error
+    stuck = _stuck(dependencies)
+    if stuck:
+        index = next(iter(stuck))
+        way: dict[int, None] = {}
+        while index not in way:
+            way[index] = None
+            index = next(edge.node for edge in dependencies[index] if edge.node in stuck)
+        ring = [*way]
+        cycle = [index, *reversed(ring[ring.index(index) :])]
+        msg = f"nodes depend on each other in a cycle ({' -> '.join(map(str, cycle[:8]))}); a CUDA graph has none"
+        raise InvariantError(msg, path="$.dependencies")
+
+
+def _stuck(dependencies: tuple[tuple[Dependency, ...], ...]) -> set[int]:
+    """Return the nodes that depend on a cycle, in few bytes per edge: a file of edges alone is compact."""
+    waiting_for = list(map(len, dependencies))
+    dependents: list[list[int] | None] = [None] * len(dependencies)
+    for index, edges in enumerate(dependencies):
+        for edge in edges:
+            known = dependents[edge.node]
+            if known is None:
+                dependents[edge.node] = [index]
+            else:
+                known.append(index)
+    ready = [index for index, count in enumerate(waiting_for) if count == 0]
+    done = 0
+    while ready:
+        done += 1
+        for index in dependents[ready.pop()] or ():
+            waiting_for[index] -= 1
+            if waiting_for[index] == 0:
+                ready.append(index)
+    return set() if done == len(dependencies) else {index for index, count in enumerate(waiting_for) if count}

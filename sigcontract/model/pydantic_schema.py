@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from sigcontract.errors import RecordError
 from sigcontract.model.record import Record
 
-__all__ = ["BRANCH_MARK", "core_schema_of"]
+__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_type"]
 
 #: A location in a pydantic error names the branch of a union that was taken, as ``<kernel>``.
 BRANCH_MARK = "<"
@@ -28,8 +28,13 @@ def core_schema_of(cls: type[Record]) -> CoreSchema:
     Instances are accepted and checked again, since construction does not validate; so are mappings and JSON. Every
     fault is an error of its own, at its location. Serialising gives the JSON that `sigcontract.encode` would.
     """
+    return core_schema_of_type(types.type_info(cls))
+
+
+def core_schema_of_type(info: types.Type) -> CoreSchema:
+    """Return the pydantic schema of what msgspec's type information describes, as a field of a record has it."""
     builder = _Builder()
-    schema = builder.schema(types.type_info(cls))
+    schema = builder.schema(info)
     return core_schema.definitions_schema(schema, list(builder.definitions.values()))
 
 

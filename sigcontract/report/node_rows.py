@@ -90,7 +90,7 @@ class FunctionNumbers:
 
     def __init__(self, graphs: Sequence[GraphSignature]) -> None:
         self._functions: dict[str, dict[int, int]] = {}
-        for graph in graphs:
+        for graph in {id(graph): graph for graph in graphs}.values():  # many labels may be of one graph
             for _, node in graph.walk():
                 if isinstance(node, KernelNodeSignature):
                     functions = self._functions.setdefault(node.name, {})

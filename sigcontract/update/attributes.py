@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from sigcontract.model import (
     AttributeId,
     AttributeProfile,
@@ -147,7 +149,8 @@ class Effects:
         self._flags = flags
         self._known: dict[int, Effect] = {}
         self._last = AttributeSet(())
-        self._sets: dict[Attributes, AttributeSet] = {(): self._last}
+        # By bytes: a file can have very many of one hash.
+        self._sets: dict[bytes, AttributeSet] = {msgspec.msgpack.encode(()): self._last}
         # By the number of the object, which is kept beside, so that the number stays its own.
         self._set_of: dict[int, tuple[Attributes, AttributeSet]] = {}
         self._refusals: dict[tuple[AttributeSet, AttributeSet], NodeRefusal | tuple[Doubt, ...]] = {}
@@ -170,8 +173,9 @@ class Effects:
         if found is None:
             shared = self._last
             if attributes != shared.attributes:  # most nodes have the attributes of the one before
-                known = self._sets.get(attributes)
-                self._last = shared = known or self._sets.setdefault(attributes, AttributeSet(attributes))
+                content = msgspec.msgpack.encode(attributes)
+                known = self._sets.get(content)
+                self._last = shared = known or self._sets.setdefault(content, AttributeSet(attributes))
             found = self._set_of[id(attributes)] = attributes, shared
         return found[1]
 

@@ -160,6 +160,7 @@ class Grouping(Generic[G]):
         self.policy: Final = policy
         self.groups: Final[list[Group[G]]] = []
         self._judge = judge
+        self._judged: dict[int, tuple[str | None, tuple[Finding, ...] | None]] = {}
         self._members: list[list[G]] = []
         self._open: dict[str, int] = {}
         self._arrivals: list[tuple[G, Group[G]]] = []
@@ -181,9 +182,13 @@ class Grouping(Generic[G]):
             Why it must not share; by default what is unknown of it.
         """
         graph = member.graph
-        digest = judged_key(self.policy, graph, self._judge)
+        # Labels of one graph, as decoding makes equal ones, are judged once; the members keep the graphs.
+        digest, unknown = self._judged.get(id(graph), (None, None))
+        if digest is None:
+            digest = judged_key(self.policy, graph, self._judge)
         if alone is None:
-            alone = self.alone(graph)
+            alone = unknown = self.alone(graph) if unknown is None else unknown
+        self._judged[id(graph)] = digest, unknown
         index = None if alone else self._open.get(digest)
         if index is None:
             index = len(self.groups)

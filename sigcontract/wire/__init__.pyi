@@ -30,6 +30,9 @@ from sigcontract.wire.files import (
 from sigcontract.wire.identities import (
     portable_form as portable_form,
 )
+from sigcontract.wire.json_escapes import (
+    printable_json as printable_json,
+)
 from sigcontract.wire.limits import (
     MAX_DOCUMENT_BYTES as MAX_DOCUMENT_BYTES,
     MAX_GRAPH_DEPTH as MAX_GRAPH_DEPTH,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar, overload
 import msgspec
 from msgspec import Meta
 
-from sigcontract.errors import DecodeError, RecordError, UsageError, VersionError
+from sigcontract.errors import DecodeError, LimitError, RecordError, UsageError, VersionError
 from sigcontract.model import (
     Environment,
     Record,
@@ -19,7 +19,9 @@ from sigcontract.wire.decoding import is_json, sniffed, strictly_decoded
 from sigcontract.wire.documents import Document, document_name, form_of
 from sigcontract.wire.fault_list import faults
 from sigcontract.wire.files import FilePath, read_bytes, write_bytes
+from sigcontract.wire.json_escapes import printable_json
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
+from sigcontract.wire.nesting import check_nesting
 from sigcontract.wire.v2 import GraphHeader
 from sigcontract.wire.validation import INVALID_RECORD, validate
 
@@ -135,7 +137,10 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
     try:
         wire = form.wire_of(document)
         data = _lines(wire) if format == "json" else msgspec.msgpack.encode(wire)
-        again = form.json.decode(data) if format == "json" else form.msgpack.decode(data)
+        check_nesting(data, text=format == "json")
+        again = form.decode(data, text=format == "json")
+    except LimitError:
+        raise
     except INVALID_RECORD as error:
         validate(document)  # finds the same fault, and its path in the record
         raise translated(error) from error
@@ -186,13 +191,28 @@ def load(
     """
     try:
         return _decoded(document_bytes(path, max_bytes), max_bytes, expect, verify=verify)
+    except MemoryError as error:
+        raise translated(error) from error
     except RecordError as error:
         error.add_note(f"in {path}")
         raise
 
 
-def save(document: Document, path: FilePath, *, version: int | None = None) -> None:
+def save(document: Document, path: FilePath, *, version: int | None = None, force: bool = False) -> None:
     """Write a record to a file, whole or not at all: ``.json`` or ``.msgpack``, and ``.gz`` or ``.zst`` after that.
+
+    A file that is replaced keeps its mode, and its owner where the process may give files away.
+
+    Parameters
+    ----------
+    document
+        A `SignatureDump`, `DriverProfile` or `DumpDiff`.
+    path
+        Where to. A symbolic link is followed where it leads to a file and is trusted, else it is replaced.
+    version
+        As for `encode`.
+    force
+        Whether to replace a file that is read-only.
 
     Raises
     ------
@@ -208,7 +228,7 @@ def save(document: Document, path: FilePath, *, version: int | None = None) -> N
     name = _format_of_name(path)
     if name is None:
         raise UsageError(f"{Path(path).name}: end the name in .json or .msgpack, and .gz or .zst after that")
-    write_bytes(path, encode(document, format=name, version=version))
+    write_bytes(path, encode(document, format=name, version=version), force=force)
 
 
 def read_header(path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False) -> Header:
@@ -251,7 +271,7 @@ def _lines(wire: Any) -> bytes:
         else:
             body = msgspec.json.encode(value)
         parts.append(b'"%b":%b' % (field.encode(), body))
-    return b"{" + b",\n".join(parts) + b"}\n"
+    return printable_json(b"{" + b",\n".join(parts) + b"}\n")
 
 
 def _format_of_name(path: FilePath) -> Format | None:

@@ -9,6 +9,7 @@ from sigcontract.errors import DecodeError, LimitError, UsageError
 from sigcontract.wire.decoder_errors import translated
 from sigcontract.wire.documents import Form, form_named
 from sigcontract.wire.duplicates import refuse_duplicate_keys
+from sigcontract.wire.nesting import check_nesting
 from sigcontract.wire.validation import INVALID_RECORD
 
 __all__ = ["is_json", "sniffed", "strictly_decoded"]
@@ -30,6 +31,7 @@ def sniffed(data: bytes, max_bytes: int) -> tuple[bool, Form]:
         msg = f"{len(data)} bytes, more than {max_bytes}; pass a larger max_bytes if the document can be trusted"
         raise LimitError(msg, code="size")
     text = is_json(data)
+    check_nesting(data, text=text)
     written_here = _ENVELOPE_JSON.match(data) if text else None
     if written_here:
         return text, form_named(written_here["document"].decode(), int(written_here["version"]))
@@ -66,9 +68,9 @@ def is_json(data: object) -> bool:
 def strictly_decoded(form: Form, data: bytes, *, text: bool) -> Any:
     """Return the typed document, with no key there twice. Raises RecordError for the first fault."""
     try:
-        document = form.json.decode(data) if text else form.msgpack.decode(data)
+        document = form.decode(data, text=text)
+        again = msgspec.json.encode(document) if text else msgspec.msgpack.encode(document)
+        refuse_duplicate_keys(data, again, text=text)
     except INVALID_RECORD as error:
         raise translated(error) from error
-    again = msgspec.json.encode(document) if text else msgspec.msgpack.encode(document)
-    refuse_duplicate_keys(data, again, text=text)
     return document

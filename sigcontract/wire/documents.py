@@ -39,6 +39,8 @@ class Form:
         problems: Callable[[Any], Iterator[RecordError]] = lambda _: iter(()),
         false_digests: Callable[[Any, Any], Iterator[RecordError]] = lambda *_: iter(()),
         lossless: bool = True,
+        decoded: type[Record] | None = None,
+        finished: Callable[[Any, bool], Any] = lambda document, _: document,
     ) -> None:
         self.document = document
         self.version = version
@@ -54,16 +56,26 @@ class Form:
         self.false_digests = false_digests
         #: Whether a document of this form says all of its record.
         self.lossless = lossless
+        self._decoded = wire if decoded is None else decoded
+        self._finished = finished
+
+    def decode(self, data: bytes, *, text: bool) -> Any:
+        """Return the typed document of bytes whose nesting was checked. Raises what msgspec raises, or RecordError."""
+        decoder = self._json if text else self._msgpack
+        return self._finished(decoder.decode(data), text)
 
     @cached_property
     def json(self) -> msgspec.json.Decoder[Any]:
-        """A strict decoder of the JSON form."""
+        """A strict decoder of the JSON form, without the limits of `decode`."""
         return msgspec.json.Decoder(self.wire)
 
     @cached_property
-    def msgpack(self) -> msgspec.msgpack.Decoder[Any]:
-        """A strict decoder of the MessagePack form."""
-        return msgspec.msgpack.Decoder(self.wire)
+    def _json(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(self._decoded)
+
+    @cached_property
+    def _msgpack(self) -> msgspec.msgpack.Decoder[Any]:
+        return msgspec.msgpack.Decoder(self._decoded)
 
 
 def _flat(document: str, version: int, record: type[Record]) -> Form:
@@ -102,6 +114,8 @@ FORMS: dict[tuple[str, int], Form] = {
             wire_of=v2.wire_of,
             problems=v2.problems,
             false_digests=v2.false_digests,
+            decoded=v2.UnreadDumpDocument,
+            finished=v2.with_extensions_read,
         ),
         _flat("sigcontract.profile", 1, DriverProfile),
         _flat("sigcontract.diff", 1, DumpDiff),

@@ -1,14 +1,10 @@
 """Keys that occur twice in one object: msgspec keeps the last and says nothing, so this looks for them."""
 
-# ruff: noqa: PLR2004  first bytes are MessagePack's own numbers
-
 import json
 from typing import Any
 
-import msgspec
-
 from sigcontract.errors import DecodeError
-from sigcontract.wire.decoder_errors import translated
+from sigcontract.wire.nesting import opened_value
 
 __all__ = ["refuse_duplicate_keys"]
 
@@ -21,19 +17,38 @@ def refuse_duplicate_keys(data: bytes, again: bytes, *, text: bool) -> None:
 
     Every field is required, so a document has at least the keys of ``again``. Equal bytes (line feeds aside, which no
     JSON string holds as such), or in JSON as many ``":``, all of them to be seen, leave none to spare: in a string
-    both have it alike. Only where that does not settle it are the tokens walked.
+    both have it alike. Only where that does not settle it are the tokens walked. The nesting of ``data`` was checked.
     """
     if data == again or (text and data.replace(b"\n", b"") == again):
         return
     if text and data.count(b'":') == again.count(b'":') and not any(spelling in data for spelling in _UNSEEN):
         return
+    if not text:
+        _walk_msgpack(data)
+    elif not _unique_in_json(data):
+        _tell_in_json(data)
+
+
+class _TwiceError(Exception):
+    """Ends the reading of a text at the first object with a key twice."""
+
+
+def _unique_in_json(data: bytes) -> bool:
+    """Say whether no key is there twice, without keeping what is read."""
     try:
-        if text:
-            _walk_json(json.loads(data, object_pairs_hook=_object), "$")
-        else:
-            _walk_msgpack(data, 0, "$")
-    except RecursionError as error:
-        raise translated(error) from error
+        json.loads(data, object_pairs_hook=_refuse, parse_int=_nothing, parse_float=_nothing)
+    except _TwiceError:
+        return False
+    return True
+
+
+def _refuse(items: list[tuple[str, Any]]) -> None:
+    if len(items) > 1 and len(dict(items)) < len(items):
+        raise _TwiceError
+
+
+def _nothing(_: str) -> None:
+    """Stand for a number: its value is of no account, and Python refuses one of very many digits."""
 
 
 class _Twice:
@@ -52,66 +67,74 @@ def _object(items: list[tuple[str, Any]]) -> Any:
     return found
 
 
-def _walk_json(value: Any, path: str) -> None:
-    if isinstance(value, _Twice):
-        raise _twice(f"{path}.{value.key}")
-    if isinstance(value, dict):
-        for key, part in value.items():
-            _walk_json(part, f"{path}.{key}")
-    elif isinstance(value, list):
-        for place, part in enumerate(value):
-            _walk_json(part, f"{path}[{place}]")
+def _tell_in_json(data: bytes) -> None:
+    """Raise the error of the first key that is there twice, with its path."""
+    whole = json.loads(data, object_pairs_hook=_object, parse_int=_nothing, parse_float=_nothing)
+    steps: list[tuple[Any, Any]] = [("", iter([("$", whole)]))]
+    while steps:
+        step = next(steps[-1][1], None)
+        if step is None:
+            steps.pop()
+            continue
+        name, value = step
+        if isinstance(value, _Twice):
+            raise _twice("".join([*(above for above, _ in steps), name, f".{value.key}"]))
+        if isinstance(value, dict):
+            steps.append((name, ((f".{key}", part) for key, part in value.items())))
+        elif isinstance(value, list):
+            steps.append((name, ((f"[{place}]", part) for place, part in enumerate(value))))
 
 
-#: MessagePack by first byte: bytes of a value of fixed size; bytes of the length before a string, array or map.
-_FIXED = {0xC0: 0, 0xC2: 0, 0xC3: 0, 0xCA: 4, 0xCB: 8, 0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8}
-_FIXED |= {0xD0: 1, 0xD1: 2, 0xD2: 4, 0xD3: 8, 0xD4: 2, 0xD5: 3, 0xD6: 5, 0xD7: 9, 0xD8: 17}
-_STRINGS = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}
-_EXTENSIONS = {0xC7: 1, 0xC8: 2, 0xC9: 4}
-_ARRAYS = {0xDC: 2, 0xDD: 4}
-_MAPS = {0xDE: 2, 0xDF: 4}
+class _Level:
+    """An array or a map of MessagePack that is being walked."""
+
+    def __init__(self, count: int, *, is_map: bool) -> None:
+        self.left = count
+        self.count = count
+        #: The keys so far, None in an array.
+        self.keys: set[bytes] | None = set() if is_map else None
+        self.key = b""
+
+    def name(self) -> str:
+        """Return the last step of the path to the value at hand."""
+        if self.keys is None:
+            return f"[{self.count - self.left - 1}]"
+        return f".{self.key.decode('utf-8', 'replace')}"
 
 
-def _walk_msgpack(data: bytes, place: int, path: str) -> int:  # noqa: PLR0911  one answer per kind of value
-    """Walk one value of well-formed MessagePack (it was decoded before); return the place after it."""
-    first = data[place]
-    place += 1
-    if first < 0x80 or first >= 0xE0:
-        return place
-    if first in _FIXED:
-        return place + _FIXED[first]
-    if first < 0x90:
-        return _walk_map(data, place, path, first & 0x0F)
-    if first < 0xA0:
-        return _walk_array(data, place, path, first & 0x0F)
-    if first < 0xC0:
-        return place + (first & 0x1F)
-    width = (_STRINGS | _EXTENSIONS | _ARRAYS | _MAPS)[first]
-    length = int.from_bytes(data[place : place + width])
-    place += width
-    if first in _MAPS:
-        return _walk_map(data, place, path, length)
-    if first in _ARRAYS:
-        return _walk_array(data, place, path, length)
-    return place + length + (first in _EXTENSIONS)
+def _walk_msgpack(data: bytes) -> None:
+    """Walk well-formed MessagePack whose keys are strings (it was decoded before)."""
+    levels: list[_Level] = []
+    place, count, is_map = opened_value(data, 0)
+    levels.append(_Level(count, is_map=is_map))
+    while levels:
+        level = levels[-1]
+        if not level.left:
+            levels.pop()
+            continue
+        if level.keys is not None and not level.left & 1:
+            place = _add_key(level, data, place, levels)
+        level.left -= 1
+        place, count, is_map = opened_value(data, place)
+        if count:
+            levels.append(_Level(count, is_map=is_map))
 
 
-def _walk_array(data: bytes, place: int, path: str, length: int) -> int:
-    for index in range(length):
-        place = _walk_msgpack(data, place, f"{path}[{index}]")
-    return place
+def _add_key(level: _Level, data: bytes, place: int, levels: list[_Level]) -> int:
+    end, _, _ = opened_value(data, place)
+    # One string may be written with lengths of several widths.
+    level.key = data[place + _string_head(data[place]) : end]
+    level.left -= 1
+    if level.keys is not None:
+        if level.key in level.keys:
+            raise _twice("$" + "".join(above.name() for above in levels))
+        level.keys.add(level.key)
+    return end
 
 
-def _walk_map(data: bytes, place: int, path: str, length: int) -> int:
-    found = set()
-    for _ in range(length):
-        start, place = place, _walk_msgpack(data, place, path)
-        key = msgspec.msgpack.decode(data[start:place])
-        if key in found:
-            raise _twice(f"{path}.{key}")
-        found.add(key)
-        place = _walk_msgpack(data, place, f"{path}.{key}")
-    return place
+def _string_head(first: int) -> int:
+    """Return the bytes before a string's own: its first byte, and its length where that has bytes of its own."""
+    return {0xD9: 2, 0xDA: 3, 0xDB: 5}.get(first, 1)
 
 
 def _twice(path: str) -> DecodeError:

@@ -1,6 +1,7 @@
 """Bytes of files: compression by suffix, limits on what comes out, and writing that is whole or not at all."""
 
 import errno
+import fcntl
 import gzip
 import importlib
 import os
@@ -9,9 +10,10 @@ import secrets
 import stat
 import zlib
 from contextlib import suppress
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from sigcontract.errors import DecodeError, FileError, LimitError, MissingExtraError
 
@@ -24,6 +26,14 @@ _CHUNK_BYTES = 1024
 
 #: Members or frames of one file, each of which costs a decompressor. Parallel compressors write some hundred.
 _MAX_MEMBERS = 10_000
+
+#: What is read at a time of a file that does not say its size.
+_READ_BYTES = 2**16
+
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_PARTIAL = ".partial"
+#: Bytes of the target's name in that of a partial file: a name has 255 at most, on most file systems.
+_NAME_BYTES = 220
 
 _GZIP_MAGIC = re.compile(rb"\x1f\x8b")
 #: A frame, or a skippable one, which parallel compressors begin with (RFC 8878).
@@ -47,9 +57,11 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
     """
     try:
         with Path(path).open("rb") as file:
-            data = file.read(max_bytes + 1)
+            data = _read(file, max_bytes)
     except (OSError, ValueError) as error:
         raise _file_error("read", path, error) from error
+    except MemoryError as error:
+        raise LimitError("not enough memory for this file", code="memory") from error
     if len(data) > max_bytes:
         raise _too_large(max_bytes)
     suffix = Path(path).suffix
@@ -63,8 +75,27 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
     return data
 
 
-def write_bytes(path: FilePath, data: bytes) -> None:
+def _read(file: BinaryIO, max_bytes: int) -> bytes:
+    """Return at most one byte more than ``max_bytes``: buffers are as large as the file, and not as the limit."""
+    parts: list[bytes] = []
+    left = max_bytes + 1
+    size = os.fstat(file.fileno()).st_size
+    while left > 0:
+        part = file.read(min(left, max(size, _READ_BYTES)))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+        size = 0
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def write_bytes(path: FilePath, data: bytes, *, force: bool = False) -> None:
     """Write a file, compressed where its name ends in ``.gz`` or ``.zst``: whole, or not at all.
+
+    A file that is replaced keeps its mode, and its owner where the process may give files away. One that is read-only
+    is replaced only with ``force``. A symbolic link is followed where it leads to a file and the process, or the owner
+    of the folder, has made it; else the link itself is replaced, so that nobody can choose which file is written.
 
     A pipe or a device is written to as it is; there nothing can be taken back.
 
@@ -85,7 +116,7 @@ def write_bytes(path: FilePath, data: bytes) -> None:
             with Path(path).open("wb") as stream:
                 stream.write(data)
         else:
-            _replace(Path(os.path.realpath(path)), data)
+            _replace(_target(Path(path)), data, force=force)
     except (OSError, ValueError) as error:
         raise _file_error("write", path, error) from error
 
@@ -99,18 +130,89 @@ def _is_stream(path: FilePath) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-def _replace(target: Path, data: bytes) -> None:
-    partial = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.partial")
+def _target(path: Path) -> Path:
+    """Return the file that is to be replaced: what a trusted link leads to, else the path itself."""
+    if not path.is_symlink():
+        return path
+    link, folder = path.lstat(), path.parent.stat()
+    trusted = link.st_uid in (os.geteuid(), folder.st_uid)
+    return Path(os.path.realpath(path)) if trusted and path.exists() else path
+
+
+def _replace(target: Path, data: bytes, *, force: bool) -> None:
+    replaced = _replaced(target, force=force)
+    _clean(target)
+    partial = target.with_name(f"{_partial_start(target)}{secrets.token_hex(4)}{_PARTIAL}")
     try:
         with partial.open("xb") as file:
+            _claim(file)
             file.write(data)
+            if replaced is not None:
+                _keep_mode(file, replaced)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(target)
+            partial.replace(target)
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)  # it is not there once it has replaced the target
     _sync_directory(target.parent)
+
+
+def _replaced(target: Path, *, force: bool) -> os.stat_result | None:
+    """Return the state of the file that is replaced, None where there is none."""
+    try:
+        state = target.lstat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(state.st_mode):
+        return None
+    if not force and not state.st_mode & _WRITABLE:
+        raise PermissionError(errno.EROFS, "it is read-only")
+    return state
+
+
+def _keep_mode(file: BinaryIO, replaced: os.stat_result) -> None:
+    """Give a new file the owner and the mode of the one that it replaces, the mode where the owner cannot be given."""
+    mode = stat.S_IMODE(replaced.st_mode)
+    try:
+        os.fchown(file.fileno(), replaced.st_uid, replaced.st_gid)
+    except OSError:
+        mode &= ~(stat.S_ISUID | stat.S_ISGID)  # not for another owner
+    os.fchmod(file.fileno(), mode)
+
+
+def _partial_start(target: Path) -> str:
+    """Return what names of partial files of a target begin with, as many bytes of its name as there is room for."""
+    name = os.fsencode(target.name)
+    if len(name) > _NAME_BYTES:
+        name = name[: _NAME_BYTES - 9] + b"~" + sha256(name).hexdigest()[:8].encode()
+    return f".{name.decode(errors='ignore')}."
+
+
+def _claim(file: BinaryIO) -> bool:
+    """Lock a partial file for as long as it is open; say whether nobody else had."""
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)  # some file systems have no locks
+    return True
+
+
+def _clean(target: Path) -> None:
+    """Remove what killed processes have left of this target: the partial files that nobody holds a lock on."""
+    start = _partial_start(target)
+    name = re.compile(re.escape(start) + r"[0-9a-f]{8}" + re.escape(_PARTIAL))
+    with suppress(OSError):
+        for entry in list(os.scandir(target.parent)):
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                _remove_stale(Path(entry.path))
+
+
+def _remove_stale(partial: Path) -> None:
+    with suppress(OSError), partial.open("rb") as file:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError where another process writes it
+        if os.fstat(file.fileno()).st_size:  # an empty one may have been made just now, and not be locked yet
+            partial.unlink()
 
 
 def _sync_directory(directory: Path) -> None:
@@ -135,6 +237,7 @@ _ADVICE: dict[tuple[str, int | None], str] = {
     ("read", errno.EACCES): "check who may read it",
     ("write", errno.ENOENT): "make the folder first",
     ("write", errno.EACCES): "check who may write there, or name another file",
+    ("write", errno.EROFS): "make it writable, or pass force=True",
     ("write", errno.ENOSPC): "free space, or name another file",
     ("write", errno.EFBIG): "raise the limit of file sizes, or name another file",
 }

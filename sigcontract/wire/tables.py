@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from itertools import chain
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from sigcontract.errors import InvariantError, LimitError, RecordError
@@ -19,7 +21,14 @@ from sigcontract.model import (
     check_attribute_order,
 )
 from sigcontract.wire.decoder_errors import below
-from sigcontract.wire.limits import MAX_EXPANDED_NODES, MAX_GRAPH_DEPTH, MAX_HELD_NODES
+from sigcontract.wire.limits import (
+    MAX_ATTRIBUTES,
+    MAX_EXPANDED_EDGES,
+    MAX_EXPANDED_NODES,
+    MAX_GRAPH_DEPTH,
+    MAX_HELD_EDGES,
+    MAX_HELD_NODES,
+)
 from sigcontract.wire.rows import (
     AttributeSet,
     ChildGraphRow,
@@ -51,6 +60,34 @@ class Tables(Record, frozen=True, kw_only=True):
     ]
 
 
+class _Table:
+    """Distinct rows of one table, in the order in which they come.
+
+    Rows are told apart by their bytes: Python's hash of records and tuples is the same on every machine, so that a
+    file of rows that all have one hash is easily made.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._place_of: dict[bytes, int] = {}
+
+    def place(self, row: Any) -> int:
+        """Return the number of a row, which is added where there is none like it."""
+        key = msgspec.msgpack.encode(row)
+        if len(key) > _LONG_KEY:
+            key = sha256(key).digest()
+        known = self._place_of.setdefault(key, len(self.rows))
+        if known == len(self.rows):
+            self.rows.append(row)
+        elif self.rows[known] != row:
+            raise TypeError("two values that are not equal are written alike, as a list and a tuple")
+        return known
+
+
+#: Bytes of a row from which on the sum of the row is kept instead.
+_LONG_KEY = 1024
+
+
 class Folder:
     """Collects graphs into tables.
 
@@ -59,10 +96,13 @@ class Folder:
     """
 
     def __init__(self) -> None:
-        self._functions: dict[Any, int] = {}
-        self._attribute_sets: dict[AttributeSet, int] = {}
-        self._nodes: dict[Any, int] = {}
-        self._graphs: dict[GraphRow, int] = {}
+        self._functions = _Table()
+        self._attribute_sets = _Table()
+        self._nodes = _Table()
+        self._graphs = _Table()
+        # Each by the number of an object, or of several, of the graphs: what many nodes share is looked at once.
+        self._function_by_parts: dict[bytes, int] = {}
+        self._attribute_set_by_identity: dict[int, int] = {}
         self._node_by_identity: dict[int, int] = {}
         self._edges_by_identity: dict[int, tuple[Edge, ...]] = {}
         self._graph_by_identity: dict[int, int] = {}
@@ -92,7 +132,7 @@ class Folder:
             row = node_rows.get(id(node))
             if row is None:
                 try:
-                    row = node_rows[id(node)] = _place(self._nodes, self._node(node, depth))
+                    row = node_rows[id(node)] = self._nodes.place(self._node(node, depth))
                 except RecordError as error:
                     raise below(f"$.nodes[{index}]", error) from error
             nodes.append(row)
@@ -102,31 +142,24 @@ class Folder:
             if compact is None:
                 compact = edge_lists[id(edges)] = _compact(edges)
             dependencies.append(compact)
-        row = _place(self._graphs, GraphRow(nodes=tuple(nodes), dependencies=tuple(dependencies)))
+        row = self._graphs.place(GraphRow(nodes=tuple(nodes), dependencies=tuple(dependencies)))
         self._graph_by_identity[id(graph)] = row
         return row
 
     def tables(self) -> Tables:
         """Return what was collected."""
         return Tables(
-            functions=tuple(self._functions),
-            attribute_sets=tuple(self._attribute_sets),
-            nodes=tuple(self._nodes),
-            graphs=tuple(self._graphs),
+            functions=tuple(self._functions.rows),
+            attribute_sets=tuple(self._attribute_sets.rows),
+            nodes=tuple(self._nodes.rows),
+            graphs=tuple(self._graphs.rows),
         )
 
     def _node(self, node: NodeSignature, depth: int) -> Any:
         if isinstance(node, KernelNodeSignature):
-            if node.attributes not in self._attribute_sets:
-                node.check()
             return KernelRow(
-                function=_place(
-                    self._functions,
-                    FunctionRow(
-                        name=node.name, kern=node.kern, func=node.func, context=node.context, function=node.function
-                    ),
-                ),
-                attributes=_place(self._attribute_sets, node.attributes),
+                function=self._function(node),
+                attributes=self._attributes(node),
                 grid_dim=node.grid_dim,
                 block_dim=node.block_dim,
                 dynamic_shared_mem_bytes=node.dynamic_shared_mem_bytes,
@@ -140,9 +173,25 @@ class Folder:
             return ConditionalRow(kind=node.kind, handle=node.handle, bodies=rows)
         return node
 
+    def _function(self, node: KernelNodeSignature) -> int:
+        parts = msgspec.msgpack.encode((id(node.name), id(node.function), node.kern, node.func, node.context))
+        row = self._function_by_parts.get(parts)
+        if row is None:
+            row = self._function_by_parts[parts] = self._functions.place(
+                FunctionRow(
+                    name=node.name, kern=node.kern, func=node.func, context=node.context, function=node.function
+                )
+            )
+        return row
 
-def _place(table: dict[Any, int], row: Any) -> int:
-    return table.setdefault(row, len(table))
+    def _attributes(self, node: KernelNodeSignature) -> int:
+        row = self._attribute_set_by_identity.get(id(node.attributes))
+        if row is None:
+            if type(node.attributes) is not tuple:
+                raise TypeError("the attributes of a node are a tuple")
+            node.check()
+            row = self._attribute_set_by_identity[id(node.attributes)] = self._attribute_sets.place(node.attributes)
+        return row
 
 
 def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
@@ -170,6 +219,9 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     Every row must be used: a row that nothing refers to is a reference that was lost.
     """
     for place, attributes in enumerate(tables.attribute_sets):
+        if len(attributes) > MAX_ATTRIBUTES:
+            msg = f"{len(attributes)} launch attributes of one node; at most {MAX_ATTRIBUTES} are read"
+            yield LimitError(msg, path=f"$.attribute_sets[{place}]", code="attributes")
         try:
             check_attribute_order([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
         except InvariantError as error:
@@ -201,8 +253,10 @@ def _nesting(
     """
     depths: list[int] = []  # by graph
     own: list[int] = []  # by graph: its nodes
+    own_edges: list[int] = []
     held_sizes: list[int] = []  # by graph: nodes, and graphs held, in the graphs that its nodes hold
-    inside: dict[int, tuple[int, int]] = {}  # by node: depth and size of what it holds
+    held_edges: list[int] = []
+    inside: dict[int, tuple[int, int, int]] = {}  # by node: depth, size and edges of what it holds
     for place, graph in enumerate(graphs):
         holders = held.keys() & graph.nodes
         for node in holders - inside.keys():
@@ -215,10 +269,13 @@ def _nesting(
                 )
                 return
             depth = 1 + max((depths[child] for child in held[node]), default=-1)
-            inside[node] = depth, sum(1 + own[child] + held_sizes[child] for child in held[node])
+            size = sum(1 + own[child] + held_sizes[child] for child in held[node])
+            inside[node] = depth, size, sum(own_edges[child] + held_edges[child] for child in held[node])
         depths.append(max((inside[node][0] for node in holders), default=0))
         own.append(len(graph.nodes))
+        own_edges.append(sum(map(len, graph.dependencies)))
         held_sizes.append(sum(inside[node][1] for node in graph.nodes if node in inside) if holders else 0)
+        held_edges.append(sum(inside[node][2] for node in graph.nodes if node in inside) if holders else 0)
         if depths[place] > MAX_GRAPH_DEPTH or held_sizes[place] > MAX_HELD_NODES:
             yield LimitError(
                 f"graph {place} is nested {depths[place]} deep and holds {held_sizes[place]} nodes and graphs; "
@@ -226,6 +283,16 @@ def _nesting(
                 path=f"$.graphs[{place}]",
             )
             return
+        if held_edges[place] > MAX_HELD_EDGES:
+            msg = f"graph {place} holds graphs of {held_edges[place]} edges; at most {MAX_HELD_EDGES} are read"
+            yield LimitError(msg, path=f"$.graphs[{place}]")
+            return
+    edges_held = sum(held_edges[entry] for entry in entry_graphs)
+    if edges_held > MAX_HELD_EDGES:
+        yield LimitError(f"nodes hold graphs of {edges_held} edges in all; at most {MAX_HELD_EDGES} are read")
+    edges = edges_held + sum(own_edges[entry] for entry in entry_graphs)
+    if edges > MAX_EXPANDED_EDGES:
+        yield LimitError(f"there are {edges} edges; at most {MAX_EXPANDED_EDGES} are read")
     in_all = sum(held_sizes[entry] for entry in entry_graphs)
     if in_all > MAX_HELD_NODES:
         yield LimitError(f"nodes hold {in_all} nodes and graphs in all; at most {MAX_HELD_NODES} are read")
@@ -329,19 +396,31 @@ def _holding(row: Any, graphs: list[GraphSignature]) -> ChildGraphNode | Conditi
 
 
 class _EdgeLists(dict[tuple[Edge, ...], tuple[Dependency, ...]]):
-    """Each distinct list of edges as dependencies, made once."""
+    """Each distinct list of edges as dependencies, made once.
+
+    Only lists of one edge at most, which are most, are found by Python's hash; of longer ones a file can have as many
+    as it likes that all have one hash.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._longer: dict[bytes, tuple[Dependency, ...]] = {}
+        self._defaults: dict[int, Dependency] = {}
 
     def __missing__(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
-        if len(edges) == 1 and type(edges[0]) is int:  # most nodes of most graphs
-            made: tuple[Dependency, ...] = (Dependency(node=edges[0], from_port=0, to_port=0, type=0),)
-        else:
-            made = tuple(
-                [
-                    Dependency(node=edge, from_port=0, to_port=0, type=0)
-                    if type(edge) is int
-                    else Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
-                    for edge in edges
-                ]
-            )
-        self[edges] = made
+        if len(edges) <= 1:
+            made = self[edges] = tuple(map(self._made, edges))
+            return made
+        key = msgspec.msgpack.encode(edges)
+        known = self._longer.get(key)
+        if known is None:
+            known = self._longer[key] = tuple(map(self._made, edges))
+        return known
+
+    def _made(self, edge: Edge) -> Dependency:
+        if type(edge) is not int:
+            return Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
+        made = self._defaults.get(edge)
+        if made is None:
+            made = self._defaults[edge] = Dependency(node=edge, from_port=0, to_port=0, type=0)
         return made

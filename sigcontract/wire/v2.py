@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from sigcontract.errors import InvariantError, RecordError
+from sigcontract.errors import InvariantError, LimitError, RecordError
 from sigcontract.model import (
     LabeledGraph,
     Record,
@@ -16,10 +16,23 @@ from sigcontract.model import (
 )
 from sigcontract.wire import tables
 from sigcontract.wire.canonical import portable_digest_of_valid
+from sigcontract.wire.decoder_errors import below, translated
 from sigcontract.wire.envelope import document_type, fields_of
+from sigcontract.wire.limits import MAX_EXTENSION_BYTES, MAX_EXTENSION_VALUES
+from sigcontract.wire.nesting import packed_values, text_structure
 from sigcontract.wire.tables import Folder, Tables
+from sigcontract.wire.validation import INVALID_RECORD
 
-__all__ = ["DumpDocument", "GraphHeader", "dump_of", "false_digests", "problems", "wire_of"]
+__all__ = [
+    "DumpDocument",
+    "GraphHeader",
+    "UnreadDumpDocument",
+    "dump_of",
+    "false_digests",
+    "problems",
+    "wire_of",
+    "with_extensions_read",
+]
 
 
 class GraphHeader(Record, frozen=True, kw_only=True):
@@ -35,20 +48,62 @@ class GraphHeader(Record, frozen=True, kw_only=True):
 
 
 _FIELDS = fields_of(SignatureDump)
+_DOC = "A file of graph signatures from one process, with its environment."
+_ALL_BUT_EXTENSIONS = {
+    "header": Annotated[tuple[GraphHeader, ...], Meta(description="The graphs, in the order in which they were read.")],
+    **{name: kind for name, kind in _FIELDS.items() if name not in ("graphs", "extensions")},
+    **fields_of(Tables),
+}
 DumpDocument = document_type(
-    "DumpDocument",
-    "sigcontract.dump",
-    2,
-    "A file of graph signatures from one process, with its environment.",
-    {
-        "header": Annotated[
-            tuple[GraphHeader, ...], Meta(description="The graphs, in the order in which they were read.")
-        ],
-        **{name: kind for name, kind in _FIELDS.items() if name not in ("graphs", "extensions")},
-        **fields_of(Tables),
-        "extensions": _FIELDS["extensions"],
-    },
+    "DumpDocument", "sigcontract.dump", 2, _DOC, _ALL_BUT_EXTENSIONS | {"extensions": _FIELDS["extensions"]}
 )
+#: As it is decoded: the extensions have limits of their own, which are looked at before any of them is built.
+UnreadDumpDocument = document_type(
+    "DumpDocument", "sigcontract.dump", 2, _DOC, _ALL_BUT_EXTENSIONS | {"extensions": msgspec.Raw}
+)
+_EXTENSIONS_JSON = msgspec.json.Decoder(dict[Text, Any])
+_EXTENSIONS_MSGPACK = msgspec.msgpack.Decoder(dict[Text, Any])
+
+
+def with_extensions_read(document: Any, text: bool) -> Any:  # noqa: FBT001  how `Form` calls it
+    """Return a decoded document with its extensions.
+
+    Raises
+    ------
+    LimitError
+        They are larger than the limits.
+    DecodeError
+        They are not what extensions may be.
+    """
+    raw = bytes(document.extensions)
+    fields = {name: getattr(document, name) for name in document.__struct_fields__}
+    return DumpDocument(**fields | {"extensions": {} if raw in _NO_EXTENSIONS else _extensions(raw, text=text)})
+
+
+_NO_EXTENSIONS = (b"{}", b"\x80")
+
+
+def _extensions(raw: bytes, *, text: bool) -> dict[str, Any]:
+    if len(raw) > MAX_EXTENSION_BYTES:
+        msg = f"extensions of {len(raw)} bytes; at most {MAX_EXTENSION_BYTES} are read"
+        raise LimitError(msg, path="$.extensions", code="extensions")
+    if text:
+        structure = text_structure(raw, b",:")
+        count = sum(structure.count(mark) for mark in (b",", b":", b"["))
+    else:
+        try:
+            count = packed_values(raw, MAX_EXTENSION_VALUES)
+        except RecordError as error:
+            raise below("$.extensions", error) from error
+    if count > MAX_EXTENSION_VALUES:
+        msg = f"more than {MAX_EXTENSION_VALUES} values and keys in the extensions; keep large data in a file beside"
+        raise LimitError(msg, path="$.extensions", code="extensions")
+    try:
+        found: dict[str, Any] = (_EXTENSIONS_JSON if text else _EXTENSIONS_MSGPACK).decode(raw)
+    except INVALID_RECORD as error:
+        problem = translated(error)
+        raise below("$.extensions", problem) from error
+    return found
 
 
 def wire_of(dump: SignatureDump) -> Any:

@@ -1,16 +1,18 @@
 """Whether a record holds what its fields declare: constructors do not look, every way out of the package does."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from sigcontract.errors import DecodeError, InvariantError, LimitError, SigcontractError, UsageError
 from sigcontract.model import (
     GraphSignature,
     Record,
+    SignatureDump,
 )
 from sigcontract.wire.decoder_errors import below, translated
 from sigcontract.wire.tables import Folder, Tables
@@ -34,6 +36,7 @@ INVALID_RECORD = (
     AttributeError,
 )
 
+_NO_GRAPH = GraphSignature(nodes=(), dependencies=())
 _UNLIKE = "a value is equal to no value of the type that its field declares, as a list for a tuple"
 _TABLES = msgspec.json.Decoder(Tables)
 _MODULES = re.compile(r"\b(?:\w+\.)+")
@@ -52,6 +55,8 @@ def validate(record: Record) -> None:
     """
     if isinstance(record, GraphSignature):
         canonical_tables(record)
+    elif isinstance(record, SignatureDump):
+        _validate_dump(record)
     elif isinstance(record, Record):
         _validate_whole(record)
     else:
@@ -67,12 +72,7 @@ def canonical_tables(graph: GraphSignature) -> bytes:
         The graph is not valid.
     """
     try:
-        folder = Folder()
-        folder.fold(graph)
-        tables = folder.tables()
-        data = msgspec.json.encode(tables, order="sorted")
-        # JSON has null for NaN and text for bytes: what is read back must be what was given.
-        alike = _TABLES.decode(data) == tables
+        data, alike = _tables_of([graph])
     except INVALID_RECORD as error:
         if isinstance(error, LimitError):
             raise
@@ -84,6 +84,34 @@ def canonical_tables(graph: GraphSignature) -> bytes:
         _validate_whole(graph)  # as above
         raise DecodeError(_UNLIKE)
     return data
+
+
+def _tables_of(graphs: Iterable[GraphSignature]) -> tuple[bytes, bool]:
+    """Return the canonical bytes of the tables of graphs, and whether they are read back as what was given."""
+    folder = Folder()
+    for graph in graphs:
+        folder.fold(graph)
+    tables = folder.tables()
+    data = msgspec.json.encode(tables, order="sorted")
+    # JSON has null for NaN and text for bytes: what is read back must be what was given.
+    return data, _TABLES.decode(data) == tables
+
+
+def _validate_dump(dump: SignatureDump) -> None:
+    """Check a dump by its tables: what graphs share is looked at once, and not written out for each use."""
+    try:
+        _, alike = _tables_of(entry.graph for entry in dump.graphs)
+        bare = [replace(entry, graph=_NO_GRAPH) for entry in dump.graphs]
+        alike = alike and type(dump.graphs) is tuple
+    except INVALID_RECORD as error:
+        if isinstance(error, LimitError):
+            raise
+        _validate_whole(dump)  # finds the same fault, and its path in the dump
+        raise translated(error) from error
+    if not alike:
+        _validate_whole(dump)
+        raise DecodeError(_UNLIKE)
+    _validate_whole(replace(dump, graphs=tuple(bare)))
 
 
 def explains_invalid(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -134,7 +134,7 @@ def test_graphs_with_a_conditional_node_share_where_its_bodies_can_be_read(polic
     assert shared(one(group_dumps([labelled(a=loops[0], b=loops[1])], [policy], H200))) == [["a", "b"]]
     unread = graph(ConditionalNode(kind=None, handle=None, bodies=None))
     found = one(group_dumps([labelled(a=unread, b=unread)], [policy], H200))
-    assert [[reason.rule for reason in group.alone] for group in found.groups] == [["conditional.unreadable"]] * 2
+    assert [{reason.rule for reason in group.alone} for group in found.groups] == [{"conditional.unreadable"}] * 2
 
 
 def test_two_processes_have_an_executable_each_whatever_the_nodes() -> None:

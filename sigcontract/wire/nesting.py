@@ -1,0 +1,243 @@
+"""How deeply the values of a document are nested, counted on its bytes before anything recursive looks at them.
+
+Decoders recurse, and how far they get depends on the interpreter and on the thread's stack: past its end is no
+exception but a crash. So the depth is counted without recursion, and one limit holds for every interpreter.
+"""
+
+# ruff: noqa: PLR2004  first bytes are MessagePack's own numbers
+
+import re
+from functools import cache
+from itertools import accumulate
+from typing import Final
+
+import msgspec
+from msgspec import inspect as types
+
+from sigcontract.errors import InvariantError, LimitError
+from sigcontract.model import (
+    LaunchAttribute,
+    ParameterLayout,
+)
+from sigcontract.wire.limits import MAX_NESTING
+
+__all__ = ["check_nesting", "opened_value", "packed_values", "text_structure"]
+
+#: Levels that are taken off the text of a document in whole passes; real ones have fewer.
+_PASSES: Final = 16
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+#: Text that is looked at at a time, to need little memory beside.
+_CHUNK_BYTES: Final = 2**20
+_STEP: Final = {ord("["): 1, ord("]"): -1}
+
+
+def check_nesting(data: bytes, *, text: bool) -> None:
+    """Raise LimitError where values are nested more than MAX_NESTING deep.
+
+    Of a damaged document the part before the damage is counted, which is all that a decoder comes to see.
+    """
+    if text:
+        _check_text(data)
+    else:
+        packed_values(data)
+
+
+def _too_deep() -> LimitError:
+    return LimitError(
+        f"values are nested more than {MAX_NESTING} deep; a document of this package is flat", code="nesting"
+    )
+
+
+def text_structure(data: bytes, kept: bytes = b"") -> bytes:
+    """Return the brackets of a JSON text, all of them square, and the bytes ``kept``, without what strings hold."""
+    dropped = bytes(set(range(256)).difference(b'[]{}"', kept))
+    escapes = b"\\" in data
+    parts = []
+    start = 0
+    while start < len(data):
+        end = start + _CHUNK_BYTES
+        while escapes and data[end - 1 : end] == b"\\":
+            end += 1  # what follows may be escaped
+        part = data[start:end]
+        if escapes:
+            part = part.replace(b"\\\\", b"").replace(b'\\"', b"")
+        # Two quotes side by side, of one string or of two, leave what is around them inside or outside as it was.
+        parts.append(part.translate(_BRACKETS, dropped).replace(b'""', b""))
+        start = end
+    structure = b"".join(parts).replace(b'""', b"")
+    return b"".join(structure.split(b'"')[::2]) if b'"' in structure else structure
+
+
+def _check_text(data: bytes) -> None:
+    brackets = text_structure(data)
+    for _ in range(_PASSES):
+        if not brackets:
+            return
+        brackets = brackets.replace(b"[]", b"")
+    deepest = max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
+    if deepest > 0 and deepest + _PASSES > MAX_NESTING:
+        raise _too_deep()
+
+
+def _fixed_sizes() -> bytes:
+    """Return the bytes of a value by its first byte, 0 where they are not fixed."""
+    sizes = bytearray(256)
+    for first in (*range(0x80), *range(0xE0, 0x100), 0xC0, 0xC2, 0xC3):
+        sizes[first] = 1
+    for length in range(0x20):
+        sizes[0xA0 + length] = 1 + length
+    rest = {0xCA: 5, 0xCB: 9, 0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9, 0xD0: 2, 0xD1: 3, 0xD2: 5, 0xD3: 9}
+    for first, size in (rest | {0xD4: 3, 0xD5: 4, 0xD6: 6, 0xD7: 10, 0xD8: 18}).items():
+        sizes[first] = size
+    return bytes(sizes)
+
+
+_SIZES: Final = _fixed_sizes()
+#: Bytes of the length that follows, for values whose size is not fixed; an extension has one byte more, its type.
+_STRINGS: Final = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}
+_EXTENSIONS: Final = {0xC7: 1, 0xC8: 2, 0xC9: 4}
+_ARRAYS: Final = {0xDC: 2, 0xDD: 4}
+_MAPS: Final = {0xDE: 2, 0xDF: 4}
+_STRING: Final = frozenset((*range(0xA0, 0xC0), 0xD9, 0xDA, 0xDB))
+
+
+#: MessagePack below this size is walked value by value; patterns cost some milliseconds to make.
+_WORTH_PATTERNS: Final = 2**16
+_INTEGER: Final = rb"(?>[\x00-\x7f\xe0-\xff]|[\xcc\xd0].|[\xcd\xd1]..|[\xce\xd2].{4}|[\xcf\xd3].{8})"
+
+
+#: Of the lengths of names and of sums, in the order of how often they occur.
+_STRING_PATTERN: Final = b"(?>%b)" % b"|".join(
+    re.escape(msgspec.msgpack.encode("x" * length)[:-length]) + b".{%d}" % length for length in (64, *range(1, 64))
+)
+
+#: Patterns are used where the few levels that one of them may match are far from the limit.
+_SHALLOW: Final = 16
+
+#: As many values at a time where there are as many.
+_RUN: Final = 8
+
+
+@cache
+def _flat() -> tuple[re.Pattern[bytes], ...]:
+    """Return patterns of one value, of a run of them and of a run of keys and values, as most of a dump is written.
+
+    What they match is complete, and flat by the types of its fields; what they do not is walked value by value.
+    """
+    from sigcontract.wire.rows import NodeRow  # noqa: PLC0415  the rows of one version, only where they are met
+
+    rows = [LaunchAttribute, ParameterLayout, NodeRow]
+    patterns = [pattern for pattern in map(_pattern, map(types.type_info, rows)) if pattern]
+    counted = [b"%b%b" % (re.escape(bytes([0x90 + n])), _INTEGER * n) for n in range(1, 4)]
+    one = b"|".join([_INTEGER, *counted, *patterns])
+    run = b"(?>%b){%d}" % (one, _RUN)
+    pairs = b"(?>%b(?>%b)){%d}" % (_STRING_PATTERN, one, _RUN // 2)
+    return tuple(re.compile(pattern, re.DOTALL) for pattern in (one, run, pairs))
+
+
+def _pattern(info: types.Type) -> bytes:  # noqa: PLR0911  one case per type
+    """Return the pattern of values of a type, empty where it has none; some values of a type may not match."""
+    match info:
+        case types.Metadata():
+            return _pattern(info.type)
+        case types.IntType():
+            return _INTEGER
+        case types.NoneType():
+            return rb"\xc0"
+        case types.BoolType():
+            return rb"[\xc2\xc3]"
+        case types.StrType():
+            return _STRING_PATTERN
+        case types.LiteralType():
+            return b"(?>%b)" % b"|".join(re.escape(msgspec.msgpack.encode(value)) for value in info.values)
+        case types.UnionType():
+            return b"(?>%b)" % b"|".join(filter(None, map(_pattern, info.types)))
+        case types.StructType() if not info.array_like:
+            return _row_pattern(info)
+        case _:
+            return b""
+
+
+def _row_pattern(info: types.StructType) -> bytes:
+    fields = [(field.encode_name, _pattern(field.type)) for field in info.fields]
+    if info.tag_field is not None:
+        fields.insert(0, (info.tag_field, re.escape(msgspec.msgpack.encode(info.tag))))
+    if not all(pattern for _, pattern in fields) or len(fields) > 0x0F:
+        return b""
+    parts = (re.escape(msgspec.msgpack.encode(name)) + pattern for name, pattern in fields)
+    return re.escape(bytes([0x80 + len(fields)])) + b"".join(parts)
+
+
+def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901  one loop: it is what a document costs
+    """Return how many values and keys a MessagePack value has in it; without ``most`` they are not all counted.
+
+    Where there are more than ``most``, one more is returned, and a key that is no string is an InvariantError.
+
+    Raises
+    ------
+    LimitError
+        They are nested more than MAX_NESTING deep.
+    InvariantError
+        The key of a map is no string.
+    """
+    around: list[tuple[int, bool]] = []
+    place, end, values = 0, len(data), 0
+    left, is_map = 1, False
+    patterns = _flat() if most is None and end > _WORTH_PATTERNS else ()
+    while True:
+        while left:
+            if place >= end:
+                return values  # cut short, as the decoder says
+            usable = patterns and len(around) < _SHALLOW
+            if usable and left >= _RUN and not (is_map and left & 1):
+                found = patterns[2 if is_map else 1].match(data, place)
+                if found:
+                    place = found.end()
+                    left -= _RUN
+                    continue
+            first = data[place]
+            if most is not None and is_map and not left & 1 and first not in _STRING:
+                raise InvariantError("the key of a map is a string; this one is not")
+            size = _SIZES[first]
+            if not size and usable:
+                found = patterns[0].match(data, place)
+                size = found.end() - place if found else 0
+            values += 1
+            left -= 1
+            if size:
+                place += size
+                continue
+            place, count, opens_map = opened_value(data, place)
+            if most is not None and values + count > most:
+                return most + 1
+            if count:
+                around.append((left, is_map))
+                if len(around) > MAX_NESTING:
+                    raise _too_deep()
+                left, is_map = count, opens_map
+        if not around:
+            return values
+        left, is_map = around.pop()
+
+
+def opened_value(data: bytes, place: int) -> tuple[int, int, bool]:
+    """Return where what is in a value begins, or the value ends; how many values are in it; whether it is a map."""
+    first = data[place]
+    if _SIZES[first]:
+        return place + _SIZES[first], 0, False
+    place += 1
+    if first < 0x90:
+        return place, 2 * (first & 0x0F), True
+    if first < 0xA0:
+        return place, first & 0x0F, False
+    width = _WIDTHS.get(first, 0)
+    length = int.from_bytes(data[place : place + width])
+    place += width
+    if first in _MAPS:
+        return place, 2 * length, True
+    if first in _ARRAYS:
+        return place, length, False
+    return place + length + (first in _EXTENSIONS), 0, False
+
+
+_WIDTHS: Final = _STRINGS | _EXTENSIONS | _ARRAYS | _MAPS
