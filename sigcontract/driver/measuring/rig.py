@@ -88,7 +88,7 @@ class ProbeRig:
         graph = self.kept(self.api.graph_create(), self.api.graph_destroy)
         nodes: list[int] = []
         for probe in probes:
-            node = self.api.add_kernel_node(graph, self._launch(probe), [nodes[place] for place in probe.after])
+            node = self.api.add_kernel_node(graph, self._launch(probe), [nodes[index] for index in probe.after])
             nodes.append(node)
             for attribute_id, value in probe.attributes.items():
                 self.api.set_kernel_attribute(node, attribute_id, encode_attribute(attribute_id, value))

@@ -115,7 +115,7 @@ class GraphCalls:
             "cuGraphAddKernelNode": self._kernel_added,
             "cuGraphAddKernelNode_v2": self._kernel_added,
             "cuGraphAddChildGraphNode": self._child_added,
-            **{name: partial(self._added, place=place) for name, place in _ADD_NODE_PARAMS.items()},
+            **{name: partial(self._added, index=index) for name, index in _ADD_NODE_PARAMS.items()},
             "cuGraphClone": self._graph_cloned,
             "cuGraphKernelNodeSetAttribute": self._attribute_set,
             "cuGraphKernelNodeCopyAttributes": self._attributes_copied,
@@ -134,8 +134,8 @@ class GraphCalls:
     def _child_added(self, call: ApiCall, frame: Frame) -> None:
         self._ledger.owns(call.argument(1), pointer(call.argument(0)), frame.clones)
 
-    def _added(self, call: ApiCall, frame: Frame, *, place: int) -> None:
-        params = call.argument(place)
+    def _added(self, call: ApiCall, frame: Frame, *, index: int) -> None:
+        params = call.argument(index)
         node_type = uint(params)
         if node_type == KernelNodeSignature.node_type:
             self._kernel_added(call, frame)
@@ -162,8 +162,8 @@ class GraphCalls:
 
 def adds_graph(name: str, params: int) -> bool:
     """Whether a call of `COPYING`, about to be made, copies nodes."""
-    place = _ADD_NODE_PARAMS.get(name)
-    return place is None or uint(pointer(params + 8 * place)) == ChildGraphNode.node_type
+    index = _ADD_NODE_PARAMS.get(name)
+    return index is None or uint(pointer(params + 8 * index)) == ChildGraphNode.node_type
 
 
 class ModuleCalls:

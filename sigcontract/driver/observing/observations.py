@@ -316,7 +316,7 @@ class Observations:
         else:
             self._modules.context_ending(context_of(data))
 
-    def _launched(self, made: tuple[int, int], params: int, config: bool) -> None:  # noqa: FBT001  by place, for speed
+    def _launched(self, made: tuple[int, int], params: int, config: bool) -> None:  # noqa: FBT001  positional, for speed
         if config:
             stream, attributes, count = launch_config_at(pointers_at(params)[0] + CONFIG_STREAM)
             if count > MAX_LAUNCH_ATTRIBUTES:

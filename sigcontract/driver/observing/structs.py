@@ -69,7 +69,7 @@ class ApiCall(NamedTuple):
     result: int
 
     def argument(self, index: int) -> int:
-        """Return the argument at that place, for calls whose arguments so far are 64 bits wide."""
+        """Return the argument at that index, for calls in which it and all before it are 64 bits wide."""
         return pointer(self.params + 8 * index)
 
 

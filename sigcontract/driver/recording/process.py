@@ -56,7 +56,7 @@ class RecordSettings(RecordOptions, frozen=True, kw_only=True, forbid_unknown_fi
         inherited
             The environment that these are added to.
         at
-            Modules at whose import recording begins, in place of the usual ones.
+            Modules at whose import recording begins, instead of the usual ones.
         """
         path = inherited.get("PYTHONPATH")
         added = {
@@ -165,12 +165,12 @@ def _failed(*problems: str, process_id: int, program: str) -> ProcessReport:
 
 
 def _report(status: Path, report: ProcessReport) -> None:
-    # The last place to complain in; where it fails too, the parent finds no report, and says that.
+    # The last way to report a problem; if it fails too, the parent reports that there is no report.
     with suppress(OSError, RuntimeError, MemoryError):
-        place = status / f"{report.process_id}.json"
-        partial = place.with_suffix(".partial")
+        path = status / f"{report.process_id}.json"
+        partial = path.with_suffix(".partial")
         partial.write_bytes(msgspec.json.encode(report))
-        partial.replace(place)
+        partial.replace(path)
 
 
 def read_reports(status: Path) -> list[ProcessReport]:

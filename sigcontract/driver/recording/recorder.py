@@ -194,7 +194,7 @@ class Recorder:
         if missing is not None:
             self.complain(missing)
 
-    def _told(self, ends: bool) -> None:  # noqa: FBT001  EndHooks gives it by place
+    def _told(self, ends: bool) -> None:  # noqa: FBT001  EndHooks passes it positionally
         if ends:
             self.end()
         elif self._graphs and not self.ended:
