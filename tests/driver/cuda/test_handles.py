@@ -97,7 +97,7 @@ def test_a_torch_graph_that_keeps_none_says_how_to_keep_it() -> None:
     with pytest.raises(GraphReadError) as caught:
         graph_handle(TorchGraph(cause))
     assert str(caught.value) == (
-        "the torch object has no readable graph (You cannot access the raw cudaGraph_t instance); make it with "
+        "the torch object has no readable graph (You cannot access the raw cudaGraph_t instance); create it with "
         "torch.cuda.CUDAGraph(keep_graph=True), and read it between capture_end() and reset()"
     )
     assert caught.value.__cause__ is cause
