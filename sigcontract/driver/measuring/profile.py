@@ -1,4 +1,4 @@
-"""`measure_profile`: what this driver and device read, apply, keep stale and refuse, measured by kernels that look.
+"""`measure_profile`: measures what this driver and device read, apply, keep stale and reject.
 
 What no kernel can see (priority, memory sync domain, carveout, scheduling policy, access policy) stays ``unknown``:
 a success code, or a profiler's record, is no proof of what runs.

@@ -1,4 +1,4 @@
-"""The rig on which a driver is measured: graphs of reporting kernels, and what they report."""
+"""The measuring rig: graphs of reporting kernels, and their reports."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -34,7 +34,7 @@ class Probe(NamedTuple):
     code: int = 1
     value: int = 0
     attributes: Mapping[int, AttributeValue] = {}
-    #: Places of its dependencies in the graph, in order.
+    #: Indices of its dependencies in the graph, in order.
     after: tuple[int, ...] = ()
 
 

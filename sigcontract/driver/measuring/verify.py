@@ -1,4 +1,4 @@
-"""For the sceptical: let this very driver carry out an update, with kernels that report what they were launched with.
+"""Verify an update on this driver, with kernels that report their launch.
 
 A user's kernels cannot say how they were launched, and a profiler's activity record is no proof (after an update it
 named the new cluster while the kernel ran with the old one; measured, H200, driver 580.159.04). So each node is
@@ -80,7 +80,7 @@ class UpdateVerification(NamedTuple):
 def verify_update(
     held: GraphSignature, candidate: GraphSignature, *, driver: BuildApi | None = None
 ) -> UpdateVerification:
-    """Launch an executable of `held`, update it to `candidate`, launch it again, and compare with a fresh one.
+    """Launch an executable of `held`, update it to `candidate`, relaunch it, and compare with a fresh executable.
 
     Both graphs are rebuilt from stand-ins on this process's device; nothing of the originals is touched or needed.
     Nodes of other types become kernels of one block, edges lose their data, child graphs are not entered, and where

@@ -1,4 +1,4 @@
-"""A recorded process: what ``sigcontract record`` tells it, and what it reports back."""
+"""A recorded process: its settings from ``sigcontract record``, and its report."""
 
 import os
 import signal
@@ -133,13 +133,13 @@ class _Reporter:
         while path.exists():  # an earlier program under this id, which replaced itself by exec
             number += 1
             path = self._folder / f"{stem}-{number}.dump.{self._settings.format}"
-        self._tell(path)  # before the file is there: a process that dies in between leaves no dump unmentioned
+        self._send_report(path)  # before the file exists, so that a process that dies leaves no unreported dump
         return path
 
     def _after_write(self, recorder: Recorder) -> None:
-        self._tell(recorder.path)
+        self._send_report(recorder.path)
 
-    def _tell(self, path: Path | None) -> None:
+    def _send_report(self, path: Path | None) -> None:
         recorder = self.recorder
         _report(
             self._status,
@@ -200,7 +200,7 @@ def _process_id(report: Path) -> int:
 
 
 def _checked(report: ProcessReport) -> ProcessReport:
-    """Return the report as the file bears it out: a process tells of its dump before it writes, and may die between."""
+    """Return the report checked against the dump: a process reports its dump before writing it, and may die between."""
     if report.dump is None:
         return report
     try:
