@@ -1,8 +1,8 @@
 """Process ends that atexit misses: signals and os._exit.
 
 A Python signal handler runs in the main thread, between two bytecodes. In a hung server it never runs, and a handler
-for SIGTERM would make the server unkillable. So signals also go, through Python's wake-up file descriptor, to a separate
-thread, which writes the dump and then ends the process as the default action would.
+for SIGTERM would make the server unkillable. So signals also go, through Python's wake-up file descriptor, to a
+separate thread, which writes the dump and then ends the process as the default action would.
 """
 
 import atexit
