@@ -144,8 +144,8 @@ def growth(example: sc.SignatureDump) -> dict[str, Any]:
     shuffled: dict[int, float] = {}
     for count in (10_000, 20_000, 40_000, 80_000):
         nodes = layers(example, count)
-        places = set(range(count // 20, count, count // 10))
-        new = [changed(node) if index in places else node for index, node in enumerate(nodes)]
+        changed_indices = set(range(count // 20, count, count // 10))
+        new = [changed(node) if index in changed_indices else node for index, node in enumerate(nodes)]
         others = [replace(node, name=f"other_{index}", func=index + 1) for index, node in enumerate(nodes)]
         mixed = Random(1).sample(nodes, k=count)  # noqa: S311  a repeatable order, not a secret
         old = dump_of(example, nodes, 0)

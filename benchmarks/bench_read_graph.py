@@ -68,8 +68,8 @@ def plain_walk(graph: int) -> tuple[list[Any], list[Any]]:
         )
     answer = cuda.cuGraphGetEdges(graph, 0)
     answer = cuda.cuGraphGetEdges(graph, answer[-1])
-    place = {int(node): index for index, node in enumerate(nodes)}
-    edges = sorted((place[int(one)], place[int(two)]) for one, two in zip(answer[1], answer[2], strict=True))
+    index_of = {int(node): index for index, node in enumerate(nodes)}
+    edges = sorted((index_of[int(one)], index_of[int(two)]) for one, two in zip(answer[1], answer[2], strict=True))
     return rows, edges
 
 
@@ -94,7 +94,7 @@ def measure(nodes: int, rounds: int) -> dict[str, Any]:
         rig = ProbeRig(driver, stack)
         clusters = {4: ClusterDim(x=2, y=1, z=1)} if rig.clusters else {}
         pattern = [Probe(), Probe(code=2), Probe(value=7, attributes=clusters), Probe()]
-        graph = rig.captured(*(pattern[place % len(pattern)]._replace(value=place) for place in range(nodes)))
+        graph = rig.captured(*(pattern[index % len(pattern)]._replace(value=index) for index in range(nodes)))
         signature = read_graph(graph, driver=driver)
         rows, edges = plain_walk(graph)
         assert len(signature.nodes) == len(rows) == nodes

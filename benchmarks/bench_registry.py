@@ -74,8 +74,8 @@ def measure_device() -> dict[str, float]:
     rig = Rig()
 
     def chain(value: int, length: int) -> Any:
-        kernels = tuple(Kernel(slot=place % 64, value=value) for place in range(length))
-        edges = tuple((Edge(node=place - 1),) if place else () for place in range(length))
+        kernels = tuple(Kernel(slot=index % 64, value=value) for index in range(length))
+        edges = tuple((Edge(node=index - 1),) if index else () for index in range(length))
         return build(rig, GraphSpec(nodes=kernels, dependencies=edges))
 
     small = [chain(value, 1) for value in range(2)]

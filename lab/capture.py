@@ -125,9 +125,9 @@ def _put_on_stream(rig: Rig, built: BuiltGraph, node: NodeSpec) -> bool:
         case Kernel():
             _launch(rig, built, node)
         case Memset(height=1) if node.space != "alloc":
-            fill = {1: driver.cuMemsetD8Async, 2: driver.cuMemsetD16Async, 4: driver.cuMemsetD32Async}
+            memset = {1: driver.cuMemsetD8Async, 2: driver.cuMemsetD16Async, 4: driver.cuMemsetD32Async}
             target = rig.spaces[node.space].part(node.slot, alternate=node.alternate)
-            check(fill[node.element_bytes](target, node.value, node.width, rig.stream))
+            check(memset[node.element_bytes](target, node.value, node.width, rig.stream))
         case Memcpy() if not HOST_SPACES & {node.source, node.target}:
             _call(rig, "cuMemcpy3DAsync_v2", byref(memcpy_params(rig, built, node)), ctypes.c_void_p(int(rig.stream)))
         case Host():

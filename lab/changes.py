@@ -53,7 +53,7 @@ class Change:
 
 def alone(*nodes: NodeSpec, captured: bool = False) -> GraphSpec:
     """Return a graph of nodes one after the other."""
-    dependencies = tuple((Edge(node=place - 1),) if place else () for place in range(len(nodes)))
+    dependencies = tuple((Edge(node=index - 1),) if index else () for index in range(len(nodes)))
     return GraphSpec(nodes=nodes, dependencies=dependencies, captured=captured)
 
 
@@ -128,10 +128,10 @@ def _kernels() -> Iterator[Change]:
 
 
 def _memory() -> Iterator[Change]:
-    fill = Memset(slot=0, value=1, element_bytes=4)
+    memset = Memset(slot=0, value=1, element_bytes=4)
     yield from _variants(
         "memset",
-        fill,
+        memset,
         {
             "value": {"value": 2},
             "width": {"width": 32},
@@ -141,7 +141,7 @@ def _memory() -> Iterator[Change]:
             **{f"destination in {space} memory": {"space": space} for space in ("pool", "mapped", "managed")},
         },
     )
-    plane = replace(fill, height=4)
+    plane = replace(memset, height=4)
     yield from _variants(
         "memset 2D",
         plane,
@@ -239,14 +239,14 @@ def _others() -> Iterator[Change]:
 
 def _allocations() -> Iterator[Change]:
     alloc, free = Alloc(), Free()
-    fill, copy = Memset(slot=0, space="alloc", value=1), Memcpy(slot=1, source="alloc")
+    memset, copy = Memset(slot=0, space="alloc", value=1), Memcpy(slot=1, source="alloc")
     yield Change("alloc and free: identical", alone(alloc, free), alone(alloc, free))
     yield Change("alloc and free: size", alone(alloc, free), alone(replace(alloc, size_bytes=8 << 20), free))
-    used = alone(alloc, fill, copy, free)
+    used = alone(alloc, memset, copy, free)
     yield Change("alloc, fill, copy, free: identical", used, used)
-    other = alone(alloc, replace(fill, value=2), copy, free)
+    other = alone(alloc, replace(memset, value=2), copy, free)
     yield Change("alloc, fill, copy, free: fill value", used, other)
-    bigger = alone(replace(alloc, size_bytes=8 << 20), fill, copy, free)
+    bigger = alone(replace(alloc, size_bytes=8 << 20), memset, copy, free)
     yield Change("alloc, fill, copy, free: size", used, bigger)
 
 
@@ -315,8 +315,8 @@ def main() -> int:
             if not alive:
                 return 1
     if arguments.hazard is None:
-        for place in range(len(HAZARDS)):
-            command = [sys.executable, "-m", "lab.changes", "--out", str(path), "--hazard", str(place)]
+        for index in range(len(HAZARDS)):
+            command = [sys.executable, "-m", "lab.changes", "--out", str(path), "--hazard", str(index)]
             subprocess.run(command, check=False, timeout=60)
     return 0
 

@@ -90,7 +90,7 @@ def random_graph(random: Random) -> GraphSpec:
 
 
 def _with_allocation(random: Random, slots: Slots, spec: GraphSpec) -> GraphSpec:
-    """Add an allocation, a fill of it, a copy from it and its free, one after the other."""
+    """Add an allocation, a memset of it, a copy from it and its free, one after the other."""
     count = len(spec.nodes)
     chain = (
         Alloc(size_bytes=random.choice((4096, 65536))),
@@ -98,7 +98,7 @@ def _with_allocation(random: Random, slots: Slots, spec: GraphSpec) -> GraphSpec
         Memcpy(slot=slots.take(), source="alloc"),
         Free(),
     )
-    edges = ((), *((Edge(node=count + place),) for place in range(len(chain) - 1)))
+    edges = ((), *((Edge(node=count + index),) for index in range(len(chain) - 1)))
     captured = random.random() < 0.3
     return GraphSpec(nodes=(*spec.nodes, *chain), dependencies=(*spec.dependencies, *edges), captured=captured)
 
@@ -111,7 +111,7 @@ def _connect(random: Random, nodes: list[NodeSpec]) -> GraphSpec:
             chosen = [index - 1] if index else []
         else:
             chosen = random.sample(range(index), min(index, random.choice((0, 1, 1, 1, 2, 3))))
-        dependencies.append(tuple(_edge(random, nodes, place, index) for place in chosen))
+        dependencies.append(tuple(_edge(random, nodes, other, index) for other in chosen))
     return GraphSpec(nodes=tuple(nodes), dependencies=tuple(dependencies))
 
 

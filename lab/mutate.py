@@ -50,7 +50,7 @@ def mutate(random: Random, spec: GraphSpec) -> GraphSpec:
 
 def _within_capture(spec: GraphSpec) -> GraphSpec:
     """Give up capturing where a node depends on one that comes after it."""
-    forward = any(edge.node >= place for place, edges in enumerate(spec.dependencies) for edge in edges)
+    forward = any(edge.node >= index for index, edges in enumerate(spec.dependencies) for edge in edges)
     return replace(spec, captured=False) if forward else spec
 
 
@@ -71,12 +71,12 @@ def _used(spec: GraphSpec) -> set[int]:
 
 
 def _change_field(random: Random, spec: GraphSpec) -> GraphSpec:
-    place = random.randrange(len(spec.nodes))
-    return _with_node(spec, place, _changed(random, spec.nodes[place], Slots(random, _used(spec))))
+    index = random.randrange(len(spec.nodes))
+    return _with_node(spec, index, _changed(random, spec.nodes[index], Slots(random, _used(spec))))
 
 
-def _with_node(spec: GraphSpec, place: int, node: NodeSpec) -> GraphSpec:
-    nodes = (*spec.nodes[:place], node, *spec.nodes[place + 1 :])
+def _with_node(spec: GraphSpec, index: int, node: NodeSpec) -> GraphSpec:
+    nodes = (*spec.nodes[:index], node, *spec.nodes[index + 1 :])
     return _plain_edges(replace(spec, nodes=nodes))
 
 
@@ -199,8 +199,8 @@ def _changed_memcpy(random: Random, node: Memcpy) -> Memcpy:
 
 
 def _changed_batch(random: Random, node: BatchMemOps, slots: Slots) -> BatchMemOps:
-    place = random.randrange(len(node.operations))
-    operation = node.operations[place]
+    index = random.randrange(len(node.operations))
+    operation = node.operations[index]
     choice = random.randrange(4)
     if choice == 0:
         return BatchMemOps(operations=(*node.operations, random_mem_op(random, slots)))
@@ -210,21 +210,21 @@ def _changed_batch(random: Random, node: BatchMemOps, slots: Slots) -> BatchMemO
         operation = replace(operation, value=random.randrange(1000))
     else:
         operation = replace(random_mem_op(random, slots), slot=operation.slot)
-    return BatchMemOps(operations=(*node.operations[:place], operation, *node.operations[place + 1 :]))
+    return BatchMemOps(operations=(*node.operations[:index], operation, *node.operations[index + 1 :]))
 
 
 def _changed_conditional(random: Random, node: Conditional) -> Conditional:
     if node.kind != 1 and random.random() < 0.3:
         return replace(node, default=1 - node.default)
-    place = random.randrange(len(node.bodies))
-    body = node.bodies[place]
+    index = random.randrange(len(node.bodies))
+    body = node.bodies[index]
     inner = random.randrange(len(body.nodes))
     changed = body.nodes[inner]
     if isinstance(changed, Kernel):
         changed = replace(_changed_kernel(random, changed), cooperative=False, device_updatable=False)
     elif isinstance(changed, Memset):
         changed = replace(changed, value=changed.value + 1)
-    return replace(node, bodies=(*node.bodies[:place], _with_node(body, inner, changed), *node.bodies[place + 1 :]))
+    return replace(node, bodies=(*node.bodies[:index], _with_node(body, inner, changed), *node.bodies[index + 1 :]))
 
 
 def _change_values(random: Random, spec: GraphSpec) -> GraphSpec:
@@ -234,17 +234,17 @@ def _change_values(random: Random, spec: GraphSpec) -> GraphSpec:
     return replace(spec, nodes=nodes)
 
 
-def _fixed_place(spec: GraphSpec, place: int) -> bool:
+def _is_fixed(spec: GraphSpec, index: int) -> bool:
     """Whether node and edges must stay: an allocation, what uses it and its free need each other, in that order."""
-    node = spec.nodes[place]
+    node = spec.nodes[index]
     return isinstance(node, Alloc | Free) or "alloc" in {getattr(node, "space", None), getattr(node, "source", None)}
 
 
 def _replace_node(random: Random, spec: GraphSpec) -> GraphSpec:
-    place = random.randrange(len(spec.nodes))
-    if _fixed_place(spec, place):
+    index = random.randrange(len(spec.nodes))
+    if _is_fixed(spec, index):
         return spec
-    return _with_node(spec, place, random_node(random, Slots(random, _used(spec)), depth=1))
+    return _with_node(spec, index, random_node(random, Slots(random, _used(spec)), depth=1))
 
 
 def _add_node(random: Random, spec: GraphSpec) -> GraphSpec:
@@ -259,10 +259,10 @@ def _add_node(random: Random, spec: GraphSpec) -> GraphSpec:
 
 
 def _remove_node(random: Random, spec: GraphSpec) -> GraphSpec:
-    place = random.randrange(len(spec.nodes))
-    if len(spec.nodes) == 1 or _fixed_place(spec, place):
+    index = random.randrange(len(spec.nodes))
+    if len(spec.nodes) == 1 or _is_fixed(spec, index):
         return spec
-    keep = [index for index in range(len(spec.nodes)) if index != place]
+    keep = [other for other in range(len(spec.nodes)) if other != index]
     return _renumbered(spec, keep)
 
 
@@ -280,22 +280,22 @@ def _renumbered(spec: GraphSpec, order: list[int]) -> GraphSpec:
 
 
 def _change_edges(random: Random, spec: GraphSpec) -> GraphSpec:
-    place = random.randrange(len(spec.nodes))
-    edges = list(spec.dependencies[place])
+    index = random.randrange(len(spec.nodes))
+    edges = list(spec.dependencies[index])
     choice = random.choice(("add", "drop", "shuffle", "shuffle", "port", "port"))
-    earlier = [other for other in range(place) if other not in {edge.node for edge in edges}]
+    earlier = [other for other in range(index) if other not in {edge.node for edge in edges}]
     if any(edge.node >= target for target, others in enumerate(spec.dependencies) for edge in others):
         earlier = []  # with an edge that leads forward, another one could close a circle
     if choice == "add" and earlier:
         edges.insert(random.randint(0, len(edges)), Edge(node=random.choice(earlier)))
-    elif choice == "drop" and edges and not _fixed_place(spec, place):
+    elif choice == "drop" and edges and not _is_fixed(spec, index):
         edges.pop(random.randrange(len(edges)))
     elif choice == "shuffle":
         random.shuffle(edges)
     elif choice == "port" and edges:
         which = random.randrange(len(edges))
         edges[which] = replace(edges[which], from_port=random.choice((0, 1, 2)))
-    dependencies = (*spec.dependencies[:place], tuple(edges), *spec.dependencies[place + 1 :])
+    dependencies = (*spec.dependencies[:index], tuple(edges), *spec.dependencies[index + 1 :])
     return _plain_edges(replace(spec, dependencies=dependencies))
 
 
@@ -303,14 +303,14 @@ def _reorder(random: Random, spec: GraphSpec) -> GraphSpec:
     """Create the nodes in another order; an edge may then lead to a node created later."""
     order = list(range(len(spec.nodes)))
     random.shuffle(order)
-    order.sort(key=lambda place: not isinstance(spec.nodes[place], Alloc))  # its address must be known to what uses it
+    order.sort(key=lambda index: not isinstance(spec.nodes[index], Alloc))  # its address must be known to what uses it
     return _renumbered(spec, order)
 
 
 def _swap(random: Random, spec: GraphSpec) -> GraphSpec:
     """Exchange what two nodes do, their edges staying where they are."""
     first, second = random.randrange(len(spec.nodes)), random.randrange(len(spec.nodes))
-    if _fixed_place(spec, first) or _fixed_place(spec, second):
+    if _is_fixed(spec, first) or _is_fixed(spec, second):
         return spec
     nodes = list(spec.nodes)
     nodes[first], nodes[second] = nodes[second], nodes[first]

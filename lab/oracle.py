@@ -120,16 +120,16 @@ def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], predic
         try:
             held, unsafe = 0, False
             fixed = 0 if launcher.start() else None
-            for place in range(1, len(graphs)):
+            for index in range(1, len(graphs)):
                 known = None if fixed is None else signatures[fixed]
-                prediction = predict(signatures[held], signatures[place], known, walk.flags)
-                answer = update(launcher.graph_exec, graphs[place])
-                now = place if answer.accepted else held
-                launched = walk.launch_between or place == len(graphs) - 1
+                prediction = predict(signatures[held], signatures[index], known, walk.flags)
+                answer = update(launcher.graph_exec, graphs[index])
+                now = index if answer.accepted else held
+                launched = walk.launch_between or index == len(graphs) - 1
                 difference = launcher.difference_from_fresh(now) if launched else _NO_LAUNCH
                 yield Step(
                     held=signatures[held],
-                    candidate=signatures[place],
+                    candidate=signatures[index],
                     fixed=known,
                     prediction=prediction,
                     answer=answer,
@@ -167,14 +167,14 @@ class _Launcher:
             check(driver.cuStreamSynchronize(self._rig.stream))
         return self._walk.start != "nothing"
 
-    def difference_from_fresh(self, place: int) -> str | None:
+    def difference_from_fresh(self, index: int) -> str | None:
         """Launch the exec, and a fresh one of the graph that it holds; say how they differ."""
         seen = self._attempt(self._launch, self.graph_exec)
         if not self._rig.alive():
             return f"the launch fails with {seen.get('error')} and takes the context with it"
-        if self._walk.specs[place].single_instance:
+        if self._walk.specs[index].single_instance:
             self.close()
-        expected = self._attempt(self._launch_fresh, place)
+        expected = self._attempt(self._launch_fresh, index)
         return _NO_LAUNCH if "error" in expected and seen == expected else _difference(seen, expected)
 
     def close(self) -> None:
@@ -186,8 +186,8 @@ class _Launcher:
     def _launch(self, graph_exec: Any) -> dict[str, Any]:
         return self._rig.launch(graph_exec, self._spaces, events=self._events, stream=self._walk.stream)
 
-    def _launch_fresh(self, place: int) -> dict[str, Any]:
-        graph_exec = check(driver.cuGraphInstantiate(self._graphs[place].handle, self._walk.flags))
+    def _launch_fresh(self, index: int) -> dict[str, Any]:
+        graph_exec = check(driver.cuGraphInstantiate(self._graphs[index].handle, self._walk.flags))
         try:
             return self._launch(graph_exec)
         finally:
@@ -221,10 +221,12 @@ def _difference(seen: dict[str, Any], expected: dict[str, Any]) -> str | None:
         if ours == theirs:
             continue
         if isinstance(ours, bytes) and isinstance(theirs, bytes):
-            place = next(index for index, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
+            offset = next(
+                position for position, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1]
+            )
             if name == "reports":
-                return _report_difference(ours, theirs, place // 64)
-            return f"{name}: byte {place} is {ours[place]:#x}, a fresh exec leaves {theirs[place]:#x}"
+                return _report_difference(ours, theirs, offset // 64)
+            return f"{name}: byte {offset} is {ours[offset]:#x}, a fresh exec leaves {theirs[offset]:#x}"
         return f"{name}: {ours if not isinstance(ours, bytes) else 'ran'}, a fresh exec: {theirs!r:.80}"
     return None
 

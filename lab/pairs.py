@@ -60,11 +60,11 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     misses: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, step: Step, walk: Walk, place: str) -> None:
+    def add(self, step: Step, walk: Walk, location: str) -> None:
         """Count one step."""
         faults = sorted(self._faults(step, walk))
         if faults:
-            self.misses.append(_miss(step, walk, place, faults))
+            self.misses.append(_miss(step, walk, location, faults))
 
     def _faults(self, step: Step, walk: Walk) -> Iterator[str]:
         prediction, answer, counts = step.prediction, step.answer, self.counts
@@ -113,11 +113,11 @@ class Tally:
             yield "safe but wrong"
 
 
-def _miss(step: Step, walk: Walk, place: str, faults: list[str]) -> dict[str, Any]:
+def _miss(step: Step, walk: Walk, location: str, faults: list[str]) -> dict[str, Any]:
     from sigcontract.wire.canonical import canonical_bytes  # noqa: PLC0415  a parent process counts without it
 
     return {
-        "place": place,
+        "place": location,
         "faults": faults,
         "flags": walk.flags,
         "start": walk.start,
@@ -157,7 +157,7 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
         _say({"begin": index})
         tally, lost = Tally(), False
         try:
-            for place, step in enumerate(
+            for update_index, step in enumerate(
                 run_walk(
                     rig,
                     walk,
@@ -165,7 +165,7 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
                     lambda held, candidate, fixed, flags: predict_update(held, candidate, profile, fixed, flags=flags),
                 )
             ):
-                tally.add(step, walk, f"{seed}:{index}/{place}")
+                tally.add(step, walk, f"{seed}:{index}/{update_index}")
         except CallError as error:
             lost = not rig.recover()
             tally.counts["context lost" if lost else f"not built/{error.result} in {_origin(error)}"] += 1

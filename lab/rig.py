@@ -180,5 +180,5 @@ class Rig:
 
 def _pattern(seed: int) -> bytes:
     """Return constant bytes whose two halves differ, then the zeros."""
-    body = bytes((place * 7 + place // 251 + 31 * seed) & 0xFF for place in range(PATTERN_BYTES))
+    body = bytes((index * 7 + index // 251 + 31 * seed) & 0xFF for index in range(PATTERN_BYTES))
     return body + bytes(ZERO_BYTES)

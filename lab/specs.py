@@ -60,7 +60,7 @@ class Kernel:
 
 @dataclass(frozen=True, kw_only=True)
 class Memset:
-    """A fill of a slot's memory; in space ``alloc`` of the graph's own allocation, all of it."""
+    """A memset of a slot's memory; in space ``alloc`` of the graph's own allocation, all of it."""
 
     slot: int
     space: str = "device"

@@ -1,7 +1,6 @@
 """The public names of a package, listed once: in its ``__init__.pyi``.
 
-Type checkers read that file as it is. At run time a name is imported from its module when it is first used, so that
-importing a package costs next to nothing.
+Type checkers read that file. At run time a name is imported on first use, so importing a package stays cheap.
 """
 
 import ast
@@ -18,12 +17,12 @@ __all__ = ["attach"]
 def attach(spec: ModuleSpec) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of the package with this spec.
 
-    The stub beside the package's ``__init__`` holds ``from module import name as name`` and nothing else that counts.
-    It is read through the package's loader, so that packages in zip files have their names too.
+    Only ``from module import name as name`` statements of the stub ``__init__.pyi`` count. It is read through the
+    package's loader, so zipped packages work too.
     """
     stub = get_data(spec.name, "__init__.pyi")
     if stub is None:
-        raise ImportError(f"the loader of {spec.name} gives no files; its __init__.pyi lists its names")
+        raise ImportError(f"the loader of {spec.name} cannot read its __init__.pyi, which lists the package's names")
     modules = {
         alias.name: node.module
         for node in ast.parse(stub).body

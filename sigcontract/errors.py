@@ -1,7 +1,7 @@
 """Every exception that sigcontract raises.
 
-Each has a stable ``code`` (part of the public API; the message is not) and says what to do. Exceptions of
-msgspec, pydantic and cuda-python never leave the package: they are the ``__cause__`` of one of these.
+Each has a stable ``code``, which is public API, and a message that says what to do, which is not. Exceptions of
+msgspec, pydantic and cuda-python never leave the package; they are the ``__cause__`` of one of these.
 """
 
 __all__ = [
@@ -27,12 +27,12 @@ __all__ = [
 
 
 class SigcontractError(Exception):
-    """Root of every error of this package.
+    """Root of all errors of this package.
 
     Attributes
     ----------
     code
-        Stable slug, for programs. The class gives the default; a more specific one may be passed.
+        Stable identifier for programs. Defaults to that of the class.
     """
 
     code: str = "error"
@@ -57,7 +57,7 @@ def _shortened(text: str, most: int) -> str:
 
 
 class UsageError(SigcontractError, ValueError):
-    """A call or a command line asks for something that does not exist (a policy, a rule, a format)."""
+    """A call or command line names something that does not exist, such as a policy, rule or format."""
 
     code = "usage"
 
@@ -68,7 +68,7 @@ class MissingExtraError(SigcontractError, ImportError):
     Attributes
     ----------
     extra
-        The name of the extra that brings it.
+        The extra that installs it.
     """
 
     code = "missing_extra"
@@ -84,7 +84,7 @@ class FileError(SigcontractError, OSError):
     Attributes
     ----------
     file
-        The path as it was given.
+        The path as given.
     """
 
     code = "file"
@@ -95,12 +95,12 @@ class FileError(SigcontractError, OSError):
 
 
 class RecordError(SigcontractError, ValueError):
-    """A record or a document is not what the contract says.
+    """A record or document is invalid.
 
     Attributes
     ----------
     path
-        Where, as ``$.graphs[3].nodes[0]``. ``$`` is the whole document.
+        Location in the document, such as ``$.graphs[3].nodes[0]``; ``$`` is the whole document.
     """
 
     code = "record"
@@ -112,39 +112,39 @@ class RecordError(SigcontractError, ValueError):
 
 
 class DecodeError(RecordError):
-    """Bytes that are not a document: not JSON, a wrong type, out of bounds, an unknown field, a duplicate key."""
+    """Bytes that are not a valid document: malformed, wrong type, out of bounds, unknown field, duplicate key."""
 
     code = "decode"
 
 
 class InvariantError(RecordError):
-    """Well-typed parts that do not fit together: an edge to a missing node, a cycle, attributes out of order."""
+    """Fields contradict each other: an edge to a missing node, a cycle, attributes out of order."""
 
     code = "invariant"
 
 
 class LimitError(RecordError):
-    """An input is larger than the limit that keeps decoding bounded in time and memory."""
+    """An input exceeds the limit that bounds decoding time and memory."""
 
     code = "limit"
 
 
 class VersionError(RecordError):
-    """A document of an unknown kind or version.
+    """The document has an unknown kind or version.
 
     Attributes
     ----------
     document
-        The kind that the input names, or None.
+        The kind named by the input, or None.
     found
-        The version that it names, or None.
+        The version named by the input, or None.
     supported
-        The versions that this release reads.
+        The versions this release reads.
     """
 
     code = "version"
 
-    def __init__(  # noqa: PLR0913  what was found and what would do are separate facts
+    def __init__(  # noqa: PLR0913  found and supported are separate facts
         self,
         message: str,
         *,
@@ -161,30 +161,30 @@ class VersionError(RecordError):
 
 
 class AttributeUnknownError(SigcontractError, LookupError):
-    """The value of a launch attribute was asked for, and the record does not know it (unreadable or never asked)."""
+    """The value of a launch attribute is not in the record: unreadable, or never queried."""
 
     code = "attribute_unknown"
 
 
 class NotComparableError(SigcontractError):
-    """Two inputs cannot be compared: other kinds of document, a label twice, a profile of another driver."""
+    """Two inputs cannot be compared: different kinds of document, a repeated label, another driver's profile."""
 
     code = "not_comparable"
 
 
 class RegistryError(SigcontractError):
-    """A registry cannot do what was asked: sealed, closed, a foreign entry."""
+    """The registry refuses the call: sealed, closed, entry of another registry."""
 
     code = "registry"
 
 
 class CloseError(RegistryError):
-    """A registry was closed, and some of its executables could not be destroyed, or captures not be reset.
+    """Closing a registry failed to destroy some executables or to reset some captures.
 
     Attributes
     ----------
     errors
-        What went wrong: a `DriverError` for each executable, and what the captures' ``reset()`` or a callback raised.
+        A `DriverError` for each executable, and exceptions from captures' ``reset()`` or callbacks.
     """
 
     code = "close"
@@ -199,13 +199,13 @@ class CloseError(RegistryError):
 
 
 class DriverError(SigcontractError):
-    """Root of what goes wrong at the CUDA driver."""
+    """Root of errors from the CUDA driver."""
 
     code = "driver"
 
 
 class DriverUnavailableError(DriverError):
-    """There is no CUDA driver to talk to.
+    """The CUDA driver is unavailable.
 
     Attributes
     ----------
@@ -221,16 +221,16 @@ class DriverUnavailableError(DriverError):
 
 
 class DriverCallError(DriverError):
-    """A driver function answered with an error.
+    """A driver function returned an error.
 
     Attributes
     ----------
     function
-        The CUDA driver function, as ``cuGraphGetNodes``.
+        The CUDA driver function, such as ``cuGraphGetNodes``.
     result
-        The name of the CUresult, as ``CUDA_ERROR_INVALID_VALUE``.
+        The name of the CUresult, such as ``CUDA_ERROR_INVALID_VALUE``.
     value
-        Its number.
+        Its integer value.
     """
 
     code = "driver_call"
@@ -243,12 +243,12 @@ class DriverCallError(DriverError):
 
 
 class GraphReadError(DriverError):
-    """What was given is not a graph that can be read (handle 0, an object of an unknown type, a reset capture)."""
+    """The argument is not a readable graph: handle 0, an object of an unknown type, a reset capture."""
 
     code = "graph_read"
 
 
 class ObserveError(DriverError):
-    """Launches cannot be observed (CUPTI missing, or taken by another tool)."""
+    """Launches cannot be observed: CUPTI is missing, or in use by another tool."""
 
     code = "observe"

@@ -1,7 +1,6 @@
-"""Live graphs: reading them, observing their launches, measuring the driver.
+"""Read live graphs, observe their launches and measure the driver.
 
-The only room that imports cuda.* or cupti. Importing this imports neither: the bindings are loaded by the first call
-that needs a driver.
+The only package that imports cuda.* or cupti. Importing it loads neither; the first call that needs a driver does.
 """
 
 from sigcontract.doors import attach

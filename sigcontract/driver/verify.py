@@ -1,4 +1,4 @@
-"""Moved: `verify_update` and `UpdateVerification` are names of `sigcontract.driver`."""
+"""Deprecated: import `verify_update` and `UpdateVerification` from `sigcontract.driver`."""
 
 from warnings import warn
 

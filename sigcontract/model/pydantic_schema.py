@@ -87,7 +87,7 @@ class _Builder:
         cls = info.cls
         ref = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
         if ref not in self.definitions:
-            self.definitions[ref] = core_schema.any_schema()  # holds the place while the record's own fields are built
+            self.definitions[ref] = core_schema.any_schema()  # a placeholder while the record's own fields are built
             fields = {field.encode_name: self.schema(field.type) for field in info.fields}
             inner = _list_like(cls, fields) if info.array_like else _mapping(info, fields)
             self.definitions[ref] = core_schema.no_info_before_validator_function(

@@ -1,4 +1,4 @@
-"""The driver profiles that come with this release, and whether a profile holds for a dump."""
+"""The shipped driver profiles, and the check that a profile applies to a dump."""
 
 from functools import cache
 from importlib.resources import files
@@ -10,7 +10,7 @@ from sigcontract.wire import decode
 
 __all__ = ["PROFILES", "check_profile", "named_profile", "shipped_profile"]
 
-#: Ids of the profiles that come with this release.
+#: Ids of the shipped profiles.
 PROFILES: Final = ("nvidia-h200-cuda-13.0",)
 
 
@@ -21,17 +21,18 @@ def shipped_profile(profile_id: str) -> DriverProfile:
     Raises
     ------
     UsageError
-        There is none of that id.
+        There is no such profile.
     """
     if profile_id not in PROFILES:
-        msg = f"no profile {profile_id!r} is shipped, only {', '.join(PROFILES)}; measure yours: sigcontract doctor"
+        known = ", ".join(PROFILES)
+        msg = f"there is no shipped profile {profile_id!r}, only {known}; to measure one, run: sigcontract doctor"
         raise UsageError(msg)
     data = files("sigcontract.profiles").joinpath(f"{profile_id}.json").read_bytes()
     return decode(data, expect=DriverProfile)
 
 
 def named_profile(*dumps: SignatureDump) -> DriverProfile | None:
-    """Return the profile that all dumps name. None: they name several, or one not shipped or not theirs."""
+    """Return the profile that all dumps name; None if they name several, or it is not shipped or does not apply."""
     names = {dump.profile for dump in dumps}
     name = names.pop() if len(names) == 1 else None
     if name not in PROFILES:
@@ -46,21 +47,20 @@ def named_profile(*dumps: SignatureDump) -> DriverProfile | None:
 
 
 def check_profile(profile: DriverProfile, environment: Environment) -> None:
-    """Refuse a profile of another driver or device than that of a dump.
+    """Check that a profile is for the driver and devices of a dump.
 
-    What the dump does not know (a version 1 document) contradicts nothing: naming the profile is then the caller's
-    word that it fits.
+    Facts missing from the dump (version 1 documents) pass: by naming the profile, the caller asserts that it applies.
 
     Raises
     ------
     NotComparableError
-        The CUDA driver version, or the compute capability of a device, is not the profile's.
+        The CUDA driver version or a device's compute capability differs from the profile's.
     """
     version = environment.cuda_driver_version
     if version is not None and version != profile.cuda_driver_version:
         raise NotComparableError(
-            f"profile {profile.id!r} is of CUDA driver {profile.cuda_driver_version}, the dump was read under "
-            f"{version}; measure that driver with `sigcontract doctor`, or go without a profile",
+            f"profile {profile.id!r} is for CUDA driver {profile.cuda_driver_version}, the dump is from "
+            f"{version}; measure that driver with `sigcontract doctor`, or omit the profile",
             code="profile_mismatch",
         )
     capability = profile.compute_capability_major, profile.compute_capability_minor
@@ -68,8 +68,8 @@ def check_profile(profile: DriverProfile, environment: Environment) -> None:
         found = device.compute_capability_major, device.compute_capability_minor
         if found != capability:
             raise NotComparableError(
-                f"profile {profile.id!r} is of compute capability {capability[0]}.{capability[1]}, device "
+                f"profile {profile.id!r} is for compute capability {capability[0]}.{capability[1]}, device "
                 f"{device.ordinal} of the dump ({device.name}) has {found[0]}.{found[1]}; measure that device with "
-                "`sigcontract doctor`, or go without a profile",
+                "`sigcontract doctor`, or omit the profile",
                 code="profile_mismatch",
             )

@@ -7,7 +7,7 @@ from sigcontract.model.nodes import KernelNodeSignature
 from tests.architecture.source import ROOT
 
 KNOWS_A_TYPE = {
-    "driver/reading/node_params.py",  # its reader
+    "driver/reading/node_readers.py",  # its reader
     "update/rules.py",  # its rules: what they say
     "update/memory_nodes.py",  # when they apply
     "update/share_key.py",  # what of it an update keeps

@@ -344,7 +344,7 @@ def test_dumps_that_name_different_profiles_leave_it_open_unless_one_is_given() 
 
 
 def test_a_profile_of_another_driver_is_refused() -> None:
-    with pytest.raises(NotComparableError, match=r"profile 'nvidia-h200-cuda-13\.0' is of CUDA driver 13000"):
+    with pytest.raises(NotComparableError, match=r"profile 'nvidia-h200-cuda-13\.0' is for CUDA driver 13000"):
         diff(dump(graph()), dump(graph(), cuda_driver_version=12080), H200)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from ctypes import addressof, byref, c_uint64, c_void_p, create_string_buffer
 from typing import Any
 
-from sigcontract.driver.cuda.building import handle_array
+from sigcontract.driver.cuda.build_calls import handle_array
 from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.cuda.functions import FUNCTIONS, Entry
 from sigcontract.driver.cuda.layouts import (

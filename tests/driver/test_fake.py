@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sigcontract.driver.cuda.building import handle_array
+from sigcontract.driver.cuda.build_calls import handle_array
 from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.cuda.functions import Entry
 from sigcontract.driver.cuda.library import Library

@@ -26,8 +26,8 @@ def test_predictions_are_what_the_driver_answers_and_none_called_safe_runs_wrong
     for index in range(WALKS):
         walk = random_walk(2026, index)
         try:
-            for place, step in enumerate(run_walk(rig, walk, read_graph, predict)):
-                tally.add(step, walk, f"{index}/{place}")
+            for update_index, step in enumerate(run_walk(rig, walk, read_graph, predict)):
+                tally.add(step, walk, f"{index}/{update_index}")
         except CallError:
             not_built += 1
             assert rig.recover()

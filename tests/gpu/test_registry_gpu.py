@@ -28,7 +28,7 @@ FIELDS = ("launches", "code", "cluster_x", "cluster_y", "cluster_z", "grid_x")
 
 
 def _chain(*nodes: NodeSpec, captured: bool = False) -> GraphSpec:
-    dependencies = tuple((Edge(node=place - 1),) if place else () for place in range(len(nodes)))
+    dependencies = tuple((Edge(node=index - 1),) if index else () for index in range(len(nodes)))
     return GraphSpec(nodes=nodes, dependencies=dependencies, captured=captured)
 
 
@@ -46,7 +46,7 @@ def _graphs(rig: Rig, specs: Sequence[GraphSpec]) -> Iterator[list[BuiltGraph]]:
 @contextmanager
 def _registered(rig: Rig, specs: Sequence[GraphSpec], registry: GraphExecRegistry) -> Iterator[list[GraphEntry]]:
     with _graphs(rig, specs) as built, registry:
-        yield [registry.register(graph.handle, f"graph {place}") for place, graph in enumerate(built)]
+        yield [registry.register(graph.handle, f"graph {index}") for index, graph in enumerate(built)]
 
 
 def _report(seen: dict[str, Any], slot: int) -> dict[str, int]:
@@ -231,8 +231,8 @@ def test_a_churn_of_338_shapes_stays_within_the_bound(rig: Rig) -> None:
     specs = [_chain(replace(PLAIN, grid=(width, 1, 1))) for width in range(1, 339)]
     registry = GraphExecRegistry(policy="exact", max_execs=8)
     with _registered(rig, specs, registry) as entries, _graphs(rig, specs) as built:
-        for place in (7 * turn % 338 for turn in range(2 * 338)):
-            assert _replayed(rig, entries[place], specs[place]) == _fresh(rig, built[place], specs[place])
+        for index in (7 * turn % 338 for turn in range(2 * 338)):
+            assert _replayed(rig, entries[index], specs[index]) == _fresh(rig, built[index], specs[index])
         stats = registry.stats()
         assert (stats.execs, stats.instantiations - stats.evictions) == (8, 8)
 
@@ -292,7 +292,7 @@ def test_eight_threads_on_two_streams_launch_exactly_what_they_asked_for(rig: Ri
     with _registered(rig, specs, registry) as entries:
         rig._reset(("device",))
         check(driver.cuStreamSynchronize(rig.stream))
-        threads = [Thread(target=replay, args=(entry, streams[place % 2])) for place, entry in enumerate(entries)]
+        threads = [Thread(target=replay, args=(entry, streams[index % 2])) for index, entry in enumerate(entries)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -24,6 +24,6 @@ def test_a_name_counts_under_every_module_that_has_it() -> None:
 def test_a_field_has_the_description_and_the_type_that_it_is_declared_with() -> None:
     lines = list(reference._field_lines(sc.MemSyncDomainMap))
     assert lines[:2] == [
-        r":ivar default: Domain of the default domain \(default\_\).",
+        r":ivar default: Domain that the default domain maps to \(default\_\).",
         ":vartype default: int",
     ]

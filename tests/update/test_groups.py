@@ -196,7 +196,7 @@ def test_memory_saved_is_reckoned_from_the_nodes_of_the_executables_that_go() ->
 
 
 def test_a_profile_of_another_driver_is_refused() -> None:
-    with pytest.raises(NotComparableError, match="is of CUDA driver 13000"):
+    with pytest.raises(NotComparableError, match="is for CUDA driver 13000"):
         group_dumps([dump(cuda_driver_version=12080)], ["share"], H200)
 
 

@@ -529,14 +529,14 @@ def test_a_profile_of_another_driver_or_device_is_refused() -> None:
         check_profile(H200, environment(version=12080))
     assert caught.value.code == "profile_mismatch"
     assert str(caught.value) == (
-        "profile 'nvidia-h200-cuda-13.0' is of CUDA driver 13000, the dump was read under 12080; measure that driver "
-        "with `sigcontract doctor`, or go without a profile"
+        "profile 'nvidia-h200-cuda-13.0' is for CUDA driver 13000, the dump is from 12080; measure that driver "
+        "with `sigcontract doctor`, or omit the profile"
     )
     with pytest.raises(NotComparableError) as caught:
         check_profile(H200, environment(capability=(10, 0)))
     assert str(caught.value) == (
-        "profile 'nvidia-h200-cuda-13.0' is of compute capability 9.0, device 0 of the dump (NVIDIA H200) has 10.0; "
-        "measure that device with `sigcontract doctor`, or go without a profile"
+        "profile 'nvidia-h200-cuda-13.0' is for compute capability 9.0, device 0 of the dump (NVIDIA H200) has 10.0; "
+        "measure that device with `sigcontract doctor`, or omit the profile"
     )
 
 

@@ -1,7 +1,7 @@
-"""The driver calls that sigcontract makes, as protocols: the real driver and the fake one both satisfy them.
+"""Protocols of the driver calls that sigcontract makes; the real and the fake driver implement them.
 
-Handles are plain integers everywhere, 0 = none. Every method raises `DriverCallError` where the driver fails, and
-`DriverUnavailableError` where no context is current for a call that needs one, or the driver lacks the function.
+Handles are plain integers; 0 if none. Every method raises `DriverCallError` if the driver fails, and
+`DriverUnavailableError` if the call needs a current context and there is none, or the driver lacks the function.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,18 +30,18 @@ __all__ = [
 
 
 class UpdateOutcome(NamedTuple):
-    """What cuGraphExecUpdate answered, reason included (cuda-python drops the reason, the C call does not)."""
+    """The result of cuGraphExecUpdate, including the reason of a refusal, which cuda-python drops."""
 
     #: CUgraphExecUpdateResult, 0 = SUCCESS.
     result: int
-    #: CUgraphNode of the updating graph where the driver stopped, 0 = none.
+    #: CUgraphNode of the updating graph at which the driver stopped; 0 if none.
     node: int
-    #: Its dependency that does not match, 0 = none.
+    #: Its mismatched dependency; 0 if none.
     from_node: int
 
 
 class EdgeBlock(NamedTuple):
-    """The edges of a graph in the driver's order, which is not the order of any node's dependencies."""
+    """The edges of a graph in the driver's order, which differs from the order of a node's dependencies."""
 
     #: CUgraphNode per edge, the node depended on.
     from_nodes: list[int]
@@ -52,16 +52,16 @@ class EdgeBlock(NamedTuple):
 
 
 class AttributeColumn(NamedTuple):
-    """One launch attribute of many kernel nodes, in the order of the nodes asked."""
+    """One launch attribute of many kernel nodes, in the order of the nodes passed."""
 
-    #: CUlaunchAttributeValue, 64 bytes a node; zeros where the driver refused.
+    #: CUlaunchAttributeValue, 64 bytes per node; zeros if the driver refused.
     values: bytes
     #: CUresult of each node: 0, or a refusal (CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED).
     results: list[int]
 
 
 class PointerAttributes(NamedTuple):
-    """cuPointerGetAttributes of one address; zeros where CUDA does not know it (pageable host memory)."""
+    """cuPointerGetAttributes of one address; zeros for memory unknown to CUDA (pageable host memory)."""
 
     memory_type: int
     device_ordinal: int
@@ -72,7 +72,7 @@ class PointerAttributes(NamedTuple):
 class KernelLaunch(NamedTuple):
     """One launch of a kernel, for a stream or as a graph node."""
 
-    #: CUfunction; for a stream also a CUkernel cast to one, which a node does not take.
+    #: CUfunction; a stream launch also accepts a CUkernel cast to one, a node does not.
     function: int
     #: Blocks along x, y, z.
     grid_dim: tuple[int, int, int]
@@ -82,24 +82,24 @@ class KernelLaunch(NamedTuple):
     arguments: tuple[bytes, ...]
     #: Dynamic shared memory, in bytes per block.
     dynamic_shared_mem_bytes: int = 0
-    #: CUlaunchAttributeID -> the 64 bytes of its value. Only for launches; a node takes them one by one.
+    #: CUlaunchAttributeID -> the 64 bytes of its value. For launches only; nodes take one at a time.
     attributes: Mapping[int, bytes] = {}
 
 
 class LaunchObservations(Protocol):
-    """What was seen at the launches that made a graph (see `sigcontract.driver.observe`)."""
+    """What was observed at the launches that created a graph (see `sigcontract.driver.observe`)."""
 
     def attributes(self, node: int) -> Mapping[int, bytes] | None:
-        """Return what the launch that made this CUgraphNode carried: id -> 64 bytes; None: it was not seen."""
+        """Return the attributes of the launch that created this CUgraphNode: id -> 64 bytes; None if unobserved."""
         ...
 
     def code_sha256(self, func: int, kern: int) -> str | None:
-        """Return the sha256 of the machine code of that CUfunction or CUkernel, or None where it was not seen."""
+        """Return the sha256 of the machine code of that CUfunction or CUkernel, or None if unobserved."""
         ...
 
 
 class ReadApi(Protocol):
-    """Calls that read; none of them changes anything."""
+    """Calls that only read."""
 
     def driver_version(self) -> int:
         """cuDriverGetVersion, as 13000."""

@@ -21,7 +21,7 @@ from itertools import repeat, starmap
 from typing import Any
 
 from sigcontract.driver.cuda.api import AttributeColumn, EdgeBlock, PointerAttributes, UpdateOutcome
-from sigcontract.driver.cuda.building import BuildCalls
+from sigcontract.driver.cuda.build_calls import BuildCalls
 from sigcontract.driver.cuda.layouts import (
     ATTRIBUTE_VALUE_BYTES,
     EDGE_DATA_BYTES,
@@ -52,11 +52,11 @@ from sigcontract.model import (
 
 __all__ = ["CudaDriver", "default_driver"]
 
-#: What reading cannot do without: a driver that lacks one of them is refused at construction, not in mid-read.
+#: Required for reading: construction fails if the driver lacks one, not a later read.
 _REQUIRED = ("cuGraphGetEdges", "cuGraphNodeGetDependencies", "cuGraphKernelNodeGetParams", "cuFuncGetName")
 
 
-#: In the order in which `pointer_attributes` takes the values.
+#: In the order that `pointer_attributes` unpacks.
 _POINTER_ATTRIBUTES = (
     PointerAttribute.CONTEXT,
     PointerAttribute.MEMORY_TYPE,
@@ -80,12 +80,12 @@ class CudaDriver(BuildCalls):
     Parameters
     ----------
     resolve
-        Where the addresses of C functions come from; by default the installed cuda-bindings.
+        Returns addresses of C functions; by default through the installed cuda-bindings.
 
     Raises
     ------
     DriverUnavailableError
-        No bindings, no libcuda, no device, or a driver older than CUDA 12.3; ``.reason`` tells which.
+        No bindings, no libcuda, no device, or a driver older than CUDA 12.3; see ``.reason``.
     DriverCallError
         cuInit failed for another reason.
     """
@@ -164,7 +164,7 @@ class CudaDriver(BuildCalls):
         return nodes[: count.value], data.raw[: count.value * EDGE_DATA_BYTES]
 
     def node_types(self, nodes: Sequence[int]) -> list[int]:
-        """cuGraphNodeGetType of each node: CUgraphNodeType as an integer, known here or not."""
+        """cuGraphNodeGetType of each node: CUgraphNodeType as an integer, possibly unknown to this release."""
         types = (c_int * len(nodes))()
         self._call_all("cuGraphNodeGetType", nodes, _slots(types, 4, len(nodes)))
         return types[:]
@@ -253,7 +253,7 @@ class CudaDriver(BuildCalls):
         return params
 
     def conditional_params(self, node: int) -> ConditionalNodeParams | None:
-        """cuGraphNodeGetParams of a conditional node, or None where the driver has no such call (before 13.2)."""
+        """cuGraphNodeGetParams of a conditional node, or None if the driver lacks the call (before 13.2)."""
         if not self.library.has("cuGraphNodeGetParams"):
             return None
         params = GraphNodeParams()
@@ -261,7 +261,7 @@ class CudaDriver(BuildCalls):
         return ConditionalNodeParams.from_buffer_copy(params, GraphNodeParams.params.offset)
 
     def pointer_attributes(self, address: int) -> PointerAttributes | None:
-        """cuPointerGetAttributes, or None where the driver will not say."""
+        """cuPointerGetAttributes, or None if the driver refuses."""
         context, memory_type, managed, ordinal = c_void_p(), c_uint(), c_uint(), c_int()
         outs = (context, memory_type, managed, ordinal)
         addresses = (c_void_p * len(outs))(*map(addressof, outs))
@@ -286,13 +286,13 @@ class CudaDriver(BuildCalls):
         return self._made("cuKernelGetFunction", kern)
 
     def function_attribute(self, func: int, attribute: int) -> int | None:
-        """cuFuncGetAttribute (CUfunction_attribute), or None where the driver will not say."""
+        """cuFuncGetAttribute (CUfunction_attribute), or None if the driver refuses."""
         value = c_int()
         result = self.library.result_of("cuFuncGetAttribute", byref(value), attribute, func)
         return value.value if result == SUCCESS else None
 
     def function_parameters(self, func: int) -> list[tuple[int, int]] | None:
-        """cuFuncGetParamInfo of each parameter: offset and size in bytes; None where the driver will not say."""
+        """cuFuncGetParamInfo of each parameter: offset and size in bytes; None if the driver refuses."""
         if not self.library.has("cuFuncGetParamInfo"):
             return None
         offset, size = c_size_t(), c_size_t()
@@ -319,7 +319,7 @@ class CudaDriver(BuildCalls):
         try:
             self._call("cuGraphInstantiateWithFlags", byref(made), graph, flags)
         except BaseException:
-            # A signal's exception comes when the call returns, which takes milliseconds: nobody else has the handle.
+            # A signal handler may raise when the call returns, before the caller has the handle.
             if made.value:
                 with suppress(DriverError):
                     self.graph_exec_destroy(made.value)
@@ -329,7 +329,7 @@ class CudaDriver(BuildCalls):
     def graph_exec_update(self, graph_exec: int, graph: int) -> UpdateOutcome:
         """cuGraphExecUpdate. A refusal is an outcome (result not 0), not an error; other failures raise."""
         info = UpdateResultInfo()
-        # Converts nothing: each turn of a shared executable to another graph pays for this call.
+        # Converts nothing: this runs at every re-point of a shared executable.
         update = self.library.bulk("cuGraphExecUpdate")
         result = update(_to_pointer(graph_exec), _to_pointer(graph), byref(info))
         if result == info.result == SUCCESS:
@@ -346,7 +346,7 @@ class CudaDriver(BuildCalls):
 
     def graph_launch(self, graph_exec: int, stream: int) -> None:
         """cuGraphLaunch."""
-        result = self.library.checked("cuGraphLaunch")(graph_exec, stream)  # every replay comes through here
+        result = self.library.checked("cuGraphLaunch")(graph_exec, stream)  # the hot path of every replay
         if result:
             raise self.library.error("cuGraphLaunch", result)
 
@@ -370,7 +370,7 @@ class CudaDriver(BuildCalls):
                 raise self.library.error(name, result)
 
     def _call_all(self, name: str, nodes: Sequence[int], slots: "map[Any]") -> None:
-        """Call a getter for each node, each with a slot of its own for the answer."""
+        """Call a getter for each node, with one output slot per node."""
         for result in starmap(self.library.bulk(name), zip(map(_to_pointer, nodes), slots, strict=True)):
             if result != SUCCESS:
                 raise self.library.error(name, result)
@@ -384,5 +384,5 @@ def _slots(buffer: "Array[Any]", stride: int, count: int) -> "map[Any]":
 
 @cache
 def default_driver() -> CudaDriver:
-    """Return the driver of this process, made when it is first needed. See `CudaDriver` for what it raises."""
+    """Return this process's driver, created on first use. Raises as `CudaDriver` does."""
     return CudaDriver()

@@ -1,4 +1,4 @@
-"""Memory layouts of the structs that libcuda fills, as cuda.h of CUDA 12.0 to 13.5 declares them (64-bit)."""
+"""Memory layouts of libcuda's structs, as declared by cuda.h of CUDA 12.0 to 13.5 (64-bit)."""
 
 from ctypes import Structure, Union, c_char, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_ushort, c_void_p
 
@@ -166,7 +166,7 @@ class _MemOpFlags(Structure):
 
 
 class StreamBatchMemOpParams(Union):
-    """CUstreamBatchMemOpParams; ``operation`` says which member holds."""
+    """CUstreamBatchMemOpParams; ``operation`` selects the member."""
 
     _fields_ = (
         ("operation", c_int),
@@ -195,7 +195,7 @@ class ConditionalNodeParams(Structure):
 
 
 class _NodeParamsUnion(Union):
-    """The members of CUgraphNodeParams that are read through it; other node types have getters of their own."""
+    """The members of CUgraphNodeParams read here; other node types have their own getters."""
 
     _fields_ = (("conditional", ConditionalNodeParams), ("asBytes", c_char * 232))
 

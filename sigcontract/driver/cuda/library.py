@@ -1,8 +1,7 @@
-"""libcuda's C entry points: found through cuda-bindings, called through ctypes.
+"""libcuda's C entry points: resolved through cuda-bindings, called through ctypes.
 
-cuda-bindings is used for one thing, to load libcuda and hand out addresses. Every call then goes through our own
-signatures and layouts, so nothing depends on what a release of the bindings makes of a struct, an enum, an error or
-an edge.
+cuda-bindings only loads libcuda and returns addresses. Calls use our own signatures and layouts, so they do not depend
+on how a release of the bindings represents a struct, an enum, an error or an edge.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,85 +16,81 @@ from sigcontract.model import (
 
 __all__ = ["SUCCESS", "Library", "Resolve", "resolve_with_bindings"]
 
-#: Symbol and CUDA version (cuGetProcAddress) -> address of the C function, 0 where the driver does not have it.
+#: Symbol and CUDA version (cuGetProcAddress) -> address of the C function; 0 if the driver lacks it.
 Resolve = Callable[[str, int], int]
 
-#: A plain integer: every call's answer is compared with it, and members of an IntEnum are slow to look up.
+#: A plain integer: every CUresult is compared with it, and IntEnum members are slow to look up.
 SUCCESS = int(Result.SUCCESS)
 
-#: CU_GET_PROC_ADDRESS_LEGACY_STREAM: stream 0 is the legacy default stream, however the bindings are set up.
+#: CU_GET_PROC_ADDRESS_LEGACY_STREAM: stream 0 is the legacy default stream, whatever the bindings are configured for.
 _LEGACY_STREAM = 1
 
 _ADVICE: dict[int, str] = {
-    Result.INVALID_VALUE: "an argument is not what the driver expects; check that the graph, node or exec still exists",
-    Result.OUT_OF_MEMORY: "device memory is used up; destroy executables that are no longer launched",
-    Result.DEINITIALIZED: "the driver is shutting down; do this before the interpreter exits",
-    Result.STUB_LIBRARY: "libcuda is a stub; put the real driver's library first in LD_LIBRARY_PATH",
+    Result.INVALID_VALUE: "an argument is invalid; check that the graph, node or executable still exists",
+    Result.OUT_OF_MEMORY: "out of device memory; destroy executables that are no longer launched",
+    Result.DEINITIALIZED: "the driver is shutting down; make this call before the interpreter exits",
+    Result.STUB_LIBRARY: "libcuda is a stub; put the driver's own library first in LD_LIBRARY_PATH",
     Result.DEVICE_UNAVAILABLE: (
-        "the device is taken by another process; wait for it, or choose another with CUDA_VISIBLE_DEVICES"
+        "another process uses the device exclusively; wait, or select another with CUDA_VISIBLE_DEVICES"
     ),
-    Result.INVALID_HANDLE: "the handle is no longer valid; keep the graph, module or stream alive while it is used",
-    Result.LOSSY_QUERY: "the graph has edges with data, which this form of the query drops; report this",
-    Result.ILLEGAL_ADDRESS: (
-        "a kernel of this process read or wrote a wrong address; nothing works in this process any more"
-    ),
-    Result.CONTEXT_IS_DESTROYED: "the context was destroyed; make a live context current on this thread",
-    Result.LAUNCH_FAILED: "a kernel of this process failed; nothing works in this process any more",
-    Result.NOT_SUPPORTED: "this driver or device cannot do that",
+    Result.INVALID_HANDLE: "the handle is invalid; keep the graph, module or stream alive while it is in use",
+    Result.LOSSY_QUERY: "the graph has edge data, which this query omits; please report this",
+    Result.ILLEGAL_ADDRESS: ("a kernel accessed an invalid address; restart the process, its context is unusable"),
+    Result.CONTEXT_IS_DESTROYED: "the context is destroyed; make a live context current on this thread",
+    Result.LAUNCH_FAILED: "a kernel failed; restart the process, its context is unusable",
+    Result.NOT_SUPPORTED: "this driver or device does not support the operation",
     Result.SYSTEM_NOT_READY: "the driver is not ready; see nvidia-smi and the fabric manager",
     Result.SYSTEM_DRIVER_MISMATCH: (
-        "the kernel module and libcuda are of different versions; reboot, or install one driver"
+        "the kernel module and libcuda have different versions; reboot, or reinstall the driver"
     ),
     Result.STREAM_CAPTURE_UNSUPPORTED: "the stream is capturing; end the capture first",
-    Result.STREAM_CAPTURE_INVALIDATED: "the capture was invalidated by an earlier error in it; capture again",
+    Result.STREAM_CAPTURE_INVALIDATED: "an earlier error invalidated the capture; capture again",
     Result.INVALID_CLUSTER_SIZE: (
-        "the cluster does not fit the kernel or the device; give the size that the kernel was compiled with, or less"
+        "the cluster does not fit the kernel or device; use the size the kernel was compiled with, or a smaller one"
     ),
     Result.UNKNOWN: "see dmesg for NVRM messages",
 }
-_ADVICE_ELSE = "look the error up in the CUDA driver API's documentation of CUresult"
+_ADVICE_ELSE = "see CUresult in the CUDA driver API documentation"
 
 
 def resolve_with_bindings() -> Resolve:
-    """Return a resolver that asks the installed cuda-bindings.
+    """Return a resolver that uses the installed cuda-bindings.
 
     Raises
     ------
     DriverUnavailableError
-        cuda-bindings is not installed (``no_bindings``) or finds no libcuda (``no_libcuda``).
+        cuda-bindings is not installed (``no_bindings``), or cannot load libcuda (``no_libcuda``).
     """
     try:  # optional, and slow to import
         from cuda.bindings import driver  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
     except ImportError as error:
         msg = (
             f"cuda-bindings 12.8 or later cannot be imported ({error}); "
-            "run: pip install 'sigcontract[cuda13]', or 'sigcontract[cuda12]' with a driver of CUDA 12"
+            "run: pip install 'sigcontract[cuda13]', or 'sigcontract[cuda12]' for a CUDA 12 driver"
         )
         raise DriverUnavailableError(msg, reason="no_bindings") from error
 
     def resolve(symbol: str, cuda_version: int) -> int:
         try:
             answer = driver.cuGetProcAddress(symbol.encode(), cuda_version, _LEGACY_STREAM)
-        except RuntimeError as error:  # what the bindings raise where dlopen fails, in every release
-            msg = (
-                f"libcuda cannot be loaded ({error}); install NVIDIA's driver, and in a container start it with --gpus"
-            )
+        except RuntimeError as error:  # every release of the bindings raises this if dlopen fails
+            msg = f"libcuda cannot be loaded ({error}); install the NVIDIA driver; start containers with --gpus"
             raise DriverUnavailableError(msg, reason="no_libcuda") from error
-        # INVALID_VALUE: the driver is older than the version asked for, so it cannot have the function.
+        # INVALID_VALUE: the driver is older than the requested version, so it lacks the function.
         return int(answer[1] or 0) if int(answer[0]) == SUCCESS else 0
 
     return resolve
 
 
 class Library:
-    """The C functions of one libcuda, resolved when they are first called.
+    """The C functions of one libcuda, resolved on first use.
 
     Parameters
     ----------
     resolve
-        Where addresses come from.
+        Returns the address of a function.
     functions
-        The functions that may be called, and their forms.
+        The callable functions, with their versions and argument types.
     """
 
     def __init__(self, resolve: Resolve, functions: Mapping[str, Entry] = FUNCTIONS) -> None:
@@ -106,15 +101,15 @@ class Library:
         self._bulk: dict[str, Any] = {}
 
     def has(self, name: str) -> bool:
-        """Whether the driver has that function, in the form asked for."""
+        """Whether the driver has the function, in the version listed in `functions`."""
         return self._address(name) != 0
 
     def require(self, name: str) -> int:
-        """Return the address of a function; DriverUnavailableError (``missing_function``) where the driver lacks it."""
+        """Return the address of a function; DriverUnavailableError (``missing_function``) if the driver lacks it."""
         address = self._address(name)
         if not address:
             version = self._functions[name].cuda_version
-            msg = f"this driver has no {name} of CUDA {version // 1000}.{version % 1000 // 10}; update NVIDIA's driver"
+            msg = f"this driver lacks {name} of CUDA {version // 1000}.{version % 1000 // 10}; update the NVIDIA driver"
             raise DriverUnavailableError(msg, reason="missing_function")
         return address
 
@@ -124,7 +119,7 @@ class Library:
         Raises
         ------
         DriverCallError
-            It did not answer CUDA_SUCCESS.
+            It returned anything but CUDA_SUCCESS.
         DriverUnavailableError
             The driver lacks the function, or no context is current on this thread.
         """
@@ -133,11 +128,11 @@ class Library:
             raise self.error(name, result)
 
     def result_of(self, name: str, *arguments: object) -> int:
-        """Call a function and return its CUresult, for calls whose refusal is an answer."""
+        """Call a function and return its CUresult, for calls that may be refused."""
         return int(self.checked(name)(*arguments))
 
     def checked(self, name: str) -> Any:
-        """Return a function that converts and checks its arguments, and gives the CUresult back unchecked."""
+        """Return a function that converts its arguments and returns the CUresult unchecked."""
         function = self._checked.get(name)
         if function is None:
             function = CFUNCTYPE(c_int, *self._functions[name].argtypes)(self.require(name))
@@ -145,15 +140,15 @@ class Library:
         return function
 
     def bulk(self, name: str) -> Any:
-        """Return a function for many calls in a row: it converts nothing.
+        """Return a function for bulk calls: it converts no arguments.
 
-        Every argument must be a ctypes argument already (``c_void_p.from_param(address)``) or a small int; that
-        halves the cost of a call. It gives the CUresult back unchecked.
+        Every argument must be a ctypes argument (``c_void_p.from_param(address)``) or a small int; this halves the cost
+        of a call. Returns the CUresult unchecked.
         """
         function = self._bulk.get(name)
         if function is None:
-            # Releases the GIL like any other call: a driver that waits for a lock, held by a thread that waits for
-            # the GIL in a host function or a profiler's callback, would never wake otherwise.
+            # Releases the GIL: otherwise this deadlocks when the driver waits for a lock held by a thread that waits
+            # for the GIL in a host function or a profiler's callback.
             function = self._bulk[name] = CFUNCTYPE(c_int)(self.require(name))
         return function
 
@@ -161,12 +156,12 @@ class Library:
         """Return the exception for a function's CUresult."""
         if result == Result.INVALID_CONTEXT:
             msg = (
-                f"{name} needs a CUDA context and none is current on this thread; "
+                f"{name} needs a CUDA context, but none is current on this thread; "
                 "make one current first (torch.cuda.init(), or cuCtxSetCurrent)"
             )
             return DriverUnavailableError(msg, reason="no_context")
         if result == Result.NO_DEVICE:
-            msg = f"{name} finds no CUDA device; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+            msg = f"{name} found no CUDA device; check nvidia-smi and CUDA_VISIBLE_DEVICES"
             return DriverUnavailableError(msg, reason="no_device")
         advice = _ADVICE.get(result, _ADVICE_ELSE)
         return DriverCallError(name, result=self._result_name(result), value=result, advice=advice)

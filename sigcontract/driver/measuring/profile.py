@@ -1,4 +1,4 @@
-"""`measure_profile`: what this driver and device read, apply, keep stale and refuse, measured by kernels that look.
+"""`measure_profile`: measures what this driver and device read, apply, keep stale and reject.
 
 What no kernel can see (priority, memory sync domain, carveout, scheduling policy, access policy) stays ``unknown``:
 a success code, or a profiler's record, is no proof of what runs.
@@ -131,14 +131,14 @@ _COOPERATIVE = Probe(attributes={AttributeId.COOPERATIVE: 1})
 
 
 def _shape(*after: tuple[int, ...]) -> tuple[Probe, ...]:
-    return tuple(Probe(after=places) for places in after)
+    return tuple(Probe(after=indices) for indices in after)
 
 
 _CHAIN = _shape((), (0,), (1,))
 _FORK = _shape((), (0,), (0,))
 _CROSS = _shape((), (), (0, 1), (0, 1), (2, 3))
 
-#: Held, candidate, flags, and the answer of the rule of CUDA 13.0: result, place of the error node and of its
+#: Held, candidate, flags, and the answer of the rule of CUDA 13.0: result, index of the error node and of its
 #: dependency. Each stands for one clause.
 _RULE_CASES: tuple[tuple[tuple[Probe, ...], tuple[Probe, ...], int, tuple[int, int | None, int | None]], ...] = (
     (_CHAIN, _CHAIN, 0, (0, None, None)),
@@ -164,5 +164,5 @@ def _answer(
 ) -> tuple[int, int | None, int | None]:
     graph = rig.graph(*candidate)
     outcome = rig.api.graph_exec_update(rig.instantiate(rig.graph(*held), flags), graph)
-    places = {node: place for place, node in enumerate(rig.api.graph_nodes(graph))}
-    return outcome.result, places.get(outcome.node), places.get(outcome.from_node)
+    indices = {node: index for index, node in enumerate(rig.api.graph_nodes(graph))}
+    return outcome.result, indices.get(outcome.node), indices.get(outcome.from_node)

@@ -1,4 +1,4 @@
-"""The rig on which a driver is measured: graphs of reporting kernels, and what they report."""
+"""The measuring rig: graphs of reporting kernels, and their reports."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -34,7 +34,7 @@ class Probe(NamedTuple):
     code: int = 1
     value: int = 0
     attributes: Mapping[int, AttributeValue] = {}
-    #: Places of its dependencies in the graph, in order.
+    #: Indices of its dependencies in the graph, in order.
     after: tuple[int, ...] = ()
 
 
@@ -88,7 +88,7 @@ class ProbeRig:
         graph = self.kept(self.api.graph_create(), self.api.graph_destroy)
         nodes: list[int] = []
         for probe in probes:
-            node = self.api.add_kernel_node(graph, self._launch(probe), [nodes[place] for place in probe.after])
+            node = self.api.add_kernel_node(graph, self._launch(probe), [nodes[index] for index in probe.after])
             nodes.append(node)
             for attribute_id, value in probe.attributes.items():
                 self.api.set_kernel_attribute(node, attribute_id, encode_attribute(attribute_id, value))

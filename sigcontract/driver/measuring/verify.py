@@ -1,4 +1,4 @@
-"""For the sceptical: let this very driver carry out an update, with kernels that report what they were launched with.
+"""Verify an update on this driver, with kernels that report their launch.
 
 A user's kernels cannot say how they were launched, and a profiler's activity record is no proof (after an update it
 named the new cluster while the kernel ran with the old one; measured, H200, driver 580.159.04). So each node is
@@ -80,7 +80,7 @@ class UpdateVerification(NamedTuple):
 def verify_update(
     held: GraphSignature, candidate: GraphSignature, *, driver: BuildApi | None = None
 ) -> UpdateVerification:
-    """Launch an executable of `held`, update it to `candidate`, launch it again, and compare with a fresh one.
+    """Launch an executable of `held`, update it to `candidate`, relaunch it, and compare with a fresh executable.
 
     Both graphs are rebuilt from stand-ins on this process's device; nothing of the originals is touched or needed.
     Nodes of other types become kernels of one block, edges lose their data, child graphs are not entered, and where
@@ -114,8 +114,8 @@ def verify_update(
             count = len(candidate.nodes)
             updated, fresh = stage.run(launched, count), stage.run(stage.rig.instantiate(candidate_graph), count)
             differences = tuple(
-                LaunchDifference(f"nodes[{place}]", expected, seen)
-                for place, (expected, seen) in enumerate(zip(fresh, updated, strict=True))
+                LaunchDifference(f"nodes[{index}]", expected, seen)
+                for index, (expected, seen) in enumerate(zip(fresh, updated, strict=True))
                 if expected != seen
             )
         return UpdateVerification(result, differences, tuple(stage.left_out))
@@ -141,16 +141,16 @@ class _Stage:
         api = self.rig.api
         made = self.rig.kept(api.graph_create(), api.graph_destroy)
         handles: list[int] = []
-        for place, (node, dependencies) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
-            path = f"nodes[{place}]"
-            if any(edge.node >= place for edge in dependencies):
+        for index, (node, dependencies) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
+            path = f"nodes[{index}]"
+            if any(edge.node >= index for edge in dependencies):
                 raise UsageError(f"{path} depends on a node behind it; give graphs as read_graph returns them")
             if any((edge.from_port, edge.to_port, edge.type) != (0, 0, 0) for edge in dependencies):
                 self._leave_out(path, "edge data")
             kernel = node if isinstance(node, KernelNodeSignature) else None
             if kernel is None:
                 self._leave_out(path, f"a node of type {node.node_type}")
-            launch = self._launch(path, place, mark, kernel)
+            launch = self._launch(path, index, mark, kernel)
             after = [handles[edge.node] for edge in dependencies]
             handles.append(api.add_kernel_node(made, launch, after))
             for attribute_id, value in launch.attributes.items():
@@ -164,9 +164,9 @@ class _Stage:
         """Launch, wait, and return what each of so many kernels saw."""
         return self.rig.reports(graph_exec, self._reports, count)
 
-    def _launch(self, path: str, place: int, mark: int, kernel: KernelNodeSignature | None) -> KernelLaunch:
-        value = mark + place
-        arguments = ((self._reports + place * REPORT_BYTES).to_bytes(8, "little"), value.to_bytes(4, "little"))
+    def _launch(self, path: str, index: int, mark: int, kernel: KernelNodeSignature | None) -> KernelLaunch:
+        value = mark + index
+        arguments = ((self._reports + index * REPORT_BYTES).to_bytes(8, "little"), value.to_bytes(4, "little"))
         if kernel is None:
             return KernelLaunch(self._functions[None], (1, 1, 1), (1, 1, 1), arguments)
         grid, block, shared = kernel.grid_dim, kernel.block_dim, kernel.dynamic_shared_mem_bytes

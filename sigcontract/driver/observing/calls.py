@@ -1,7 +1,7 @@
-"""Which driver calls are watched, and what each tells the ledgers.
+"""The observed driver calls, and what each reports to the ledgers.
 
-Every call that makes, copies, changes or ends a kernel node or a module is here under each of its names. A call that
-is missing does no harm: what it makes is not known, which is the truth.
+All known calls that create, copy, change or destroy a kernel node or module are listed, under each of their names.
+Results of a missing call are unknown, never wrong.
 """
 
 from collections.abc import Callable
@@ -45,13 +45,13 @@ OnReturn = Callable[["ApiCall", "Frame"], None]
 
 
 class Frame:
-    """A watched call in progress on one thread, and what happened inside of it so far."""
+    """An observed call in progress on one thread, and events inside it so far."""
 
     __slots__ = ("callback_id", "clones", "copies", "modules")
 
     def __init__(self, callback_id: int) -> None:
         self.callback_id = callback_id
-        #: Whether callbacks for copied nodes were turned on for it.
+        #: Whether it enabled callbacks for copied nodes.
         self.copies = False
         #: Graphs that nodes were copied into, in order.
         self.clones: dict[int, None] = {}
@@ -83,10 +83,10 @@ INSTANTIATING = (
     "cuGraphInstantiateWithFlags",
     *_both("cuGraphInstantiateWithParams"),
 )
-#: Calls inside of which nodes are copied; of cuGraphAddNode, those that add a graph.
+#: Calls that copy nodes; cuGraphAddNode only if it adds a child graph.
 COPYING = ("cuGraphClone", "cuGraphAddChildGraphNode", "cuGraphAddNode", "cuGraphAddNode_v2", "cuGraphAddNode_v3")
 
-#: Place of nodeParams among the arguments.
+#: Index of the argument nodeParams.
 _ADD_NODE_PARAMS = {"cuGraphAddNode": 4, "cuGraphAddNode_v2": 5, "cuGraphAddNode_v3": 5}
 _NODE_PARAMS = GraphNodeParams.params.offset
 _CHILD_OWNERSHIP = _NODE_PARAMS + 8  # CUDA_CHILD_GRAPH_NODE_PARAMS.ownership, behind the graph
@@ -95,17 +95,17 @@ _CONDITIONAL_GRAPHS = _NODE_PARAMS + ConditionalNodeParams.phGraph_out.offset
 
 
 class GraphCalls:
-    """What calls on graphs tell the ledger of launches."""
+    """Reports graph calls to the launch ledger."""
 
     def __init__(self, ledger: LaunchLedger) -> None:
         self._ledger = ledger
 
     def on_entry(self) -> dict[str, OnEntry]:
-        """Handlers that must come before the call: a number is free for others as soon as it returns."""
+        """Handlers that run before the call: the handle may be reused as soon as it returns."""
         return {
             "cuGraphDestroy": lambda params: self._ledger.graph_destroyed(pointer(params)),
             "cuGraphDestroyNode": lambda params: self._ledger.forget(pointer(params)),
-            # The nodes stay and take what the coming launches carry, by a rule that no callback tells.
+            # The nodes stay and take the attributes of later launches, but no callback reports which.
             **dict.fromkeys(_RECAPTURE, lambda params: self._ledger.graph_destroyed(pointer(params + 16))),
         }
 
@@ -115,27 +115,27 @@ class GraphCalls:
             "cuGraphAddKernelNode": self._kernel_added,
             "cuGraphAddKernelNode_v2": self._kernel_added,
             "cuGraphAddChildGraphNode": self._child_added,
-            **{name: partial(self._added, place=place) for name, place in _ADD_NODE_PARAMS.items()},
+            **{name: partial(self._added, index=index) for name, index in _ADD_NODE_PARAMS.items()},
             "cuGraphClone": self._graph_cloned,
             "cuGraphKernelNodeSetAttribute": self._attribute_set,
             "cuGraphKernelNodeCopyAttributes": self._attributes_copied,
         }
 
     def node_cloned(self, event: GraphEvent, frame: Frame) -> None:
-        """Take note of CUPTI's GRAPHNODE_CLONED inside of one of `COPYING`."""
+        """Record CUPTI's GRAPHNODE_CLONED inside a call of `COPYING`."""
         frame.clones[event.graph] = None
         if event.node_type == KernelNodeSignature.node_type:
             self._ledger.cloned(event.graph, event.node, event.original_node)
 
     def _kernel_added(self, call: ApiCall, _frame: Frame) -> None:
-        # Made by hand, so that no stream passed anything on.
+        # Added explicitly, so nothing is inherited from a stream.
         self._ledger.made(call.argument(1), pointer(call.argument(0)), SCHEDULING_OFF)
 
     def _child_added(self, call: ApiCall, frame: Frame) -> None:
         self._ledger.owns(call.argument(1), pointer(call.argument(0)), frame.clones)
 
-    def _added(self, call: ApiCall, frame: Frame, *, place: int) -> None:
-        params = call.argument(place)
+    def _added(self, call: ApiCall, frame: Frame, *, index: int) -> None:
+        params = call.argument(index)
         node_type = uint(params)
         if node_type == KernelNodeSignature.node_type:
             self._kernel_added(call, frame)
@@ -162,18 +162,18 @@ class GraphCalls:
 
 def adds_graph(name: str, params: int) -> bool:
     """Whether a call of `COPYING`, about to be made, copies nodes."""
-    place = _ADD_NODE_PARAMS.get(name)
-    return place is None or uint(pointer(params + 8 * place)) == ChildGraphNode.node_type
+    index = _ADD_NODE_PARAMS.get(name)
+    return index is None or uint(pointer(params + 8 * index)) == ChildGraphNode.node_type
 
 
 class ModuleCalls:
-    """What loads and unloads tell the ledger of modules."""
+    """Reports loads and unloads to the module ledger."""
 
     def __init__(self, ledger: "ModuleLedger") -> None:
         self._ledger = ledger
 
     def on_entry(self) -> dict[str, OnEntry]:
-        """Handlers that must come before the call: a number is free for others as soon as it returns."""
+        """Handlers that run before the call: the handle may be reused as soon as it returns."""
         return {
             "cuModuleUnload": lambda params: self._ledger.module_unloaded(pointer(params)),
             "cuLibraryUnload": lambda params: self._ledger.library_unloaded(pointer(params)),
@@ -182,7 +182,7 @@ class ModuleCalls:
     def on_return(self) -> dict[str, OnReturn]:
         """Handlers of calls that succeeded."""
         made_from_memory = ("cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary")
-        # A primary context ends with its last release, and which one that is, the call does not say.
+        # A primary context ends with its last release, but the call does not say which one is the last.
         ends = ("cuCtxDestroy", "cuCtxDestroy_v2", "cuCtxDetach", "cuGreenCtxDestroy")
         resets = ("cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2")
         releases = ("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2")

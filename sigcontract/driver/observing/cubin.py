@@ -199,7 +199,7 @@ class _Cubin:
         return frame + data
 
     def _relocations(self, table: RelocationSection) -> Iterator[tuple[bytes, str]]:
-        """Yield each relocation, in order of place, with the name of its symbol in place of the index."""
+        """Yield each relocation, in order of offset, with the name of its symbol instead of the index."""
         entries = [relocation.entry for relocation in table.iter_relocations()]
         for entry in sorted(entries, key=lambda entry: (entry["r_offset"], entry["r_info_type"])):
             name = self._symbols[entry["r_info_sym"]]
@@ -209,11 +209,11 @@ class _Cubin:
 
     def _attributes(self, data: bytes) -> Iterator[tuple[str | None, bytes]]:
         """Yield the attributes of an .nv.info section, symbols by name; with the symbol that each is about, if any."""
-        place = 0
-        while place + 4 <= len(data):
-            form, kind, size = unpack_from("<BBH", data, place)
-            end = place + 4 + (size if form == _FORMAT_SIZED else 0)
-            head, payload = data[place : place + 4], data[place + 4 : end]
+        offset = 0
+        while offset + 4 <= len(data):
+            form, kind, size = unpack_from("<BBH", data, offset)
+            end = offset + 4 + (size if form == _FORMAT_SIZED else 0)
+            head, payload = data[offset : offset + 4], data[offset + 4 : end]
             if form == _FORMAT_SIZED and kind in _SYMBOL_FIRST and len(payload) >= 4:  # noqa: PLR2004  one index
                 symbol = self._symbol(payload)
                 # Which constant bank holds the parameters follows from the kernel; the index says nothing more.
@@ -223,7 +223,7 @@ class _Cubin:
                 yield None, head[:2] + "\0".join(names).encode()
             else:
                 yield None, head + payload
-            place = end
+            offset = end
 
     def _symbol(self, payload: bytes) -> str:
         index = unpack_from("<I", payload)[0]

@@ -45,44 +45,44 @@ class Resource(IntEnum):
 
 
 class CuptiApi(Protocol):
-    """What observing needs of CUPTI. A process has one subscriber."""
+    """The parts of CUPTI that observing uses. A process has one subscriber."""
 
     def driver_callbacks(self) -> Mapping[str, int]:
         """cuptiGetCallbackName of every id of the driver-API domain: ``cuLaunchKernelEx_ptsz`` -> its id."""
         ...
 
     def subscribe(self, callback: RawCallback) -> None:
-        """cuptiSubscribe. Raises ObserveError where another tool holds the subscription, or CUPTI cannot start."""
+        """cuptiSubscribe. Raises ObserveError if another tool holds the subscription, or CUPTI cannot start."""
         ...
 
     def enable(self, domain: Domain, callback_id: int, *, on: bool) -> None:
-        """cuptiEnableCallback; also called from inside of a callback."""
+        """cuptiEnableCallback; also called inside callbacks."""
         ...
 
     def unsubscribe(self) -> None:
-        """cuptiUnsubscribe. Nothing to do where nothing was subscribed."""
+        """cuptiUnsubscribe. Does nothing without a subscription."""
         ...
 
     def driver_started(self) -> bool:
-        """Whether cuInit was called already in this process; asking does not call it."""
+        """Whether cuInit has been called in this process. Does not call it."""
         ...
 
     def stream_attribute(self, stream: int, attribute_id: int) -> bytes | None:
-        """cuStreamGetAttribute: the 64 bytes of CUlaunchAttributeValue, or None where the driver will not say."""
+        """cuStreamGetAttribute: the 64 bytes of CUlaunchAttributeValue, or None if the driver refuses."""
         ...
 
     def graph_id(self, graph: int) -> int | None:
-        """cuptiGetGraphId: the number under which profilers show a CUgraph, or None where CUPTI will not say."""
+        """cuptiGetGraphId: the id of a CUgraph in profilers, or None if CUPTI refuses."""
         ...
 
     def streams_refuse(self, attribute_id: int) -> bool:
-        """Whether no stream can have the attribute: the driver refuses to set it on one. False: cannot tell."""
+        """Whether the driver refuses to set the attribute on a stream. False: unknown."""
         ...
 
 
 _CALLBACK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_void_p)
-#: Every callback that CUPTI was ever given. A thread may still be inside of one after cuptiUnsubscribe, so the
-#: memory of its entry point is never given back: one is made per subscription, and a process makes few.
+#: Every callback ever passed to CUPTI. A thread may still run one after cuptiUnsubscribe, so entry points are never
+#: freed: one per subscription, and a process makes few.
 _kept: list[Any] = []
 
 _MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39
@@ -165,7 +165,7 @@ class Cupti:
         return None if self._library.cuptiGetGraphId(c_void_p(graph), byref(number)) else number.value
 
     def streams_refuse(self, attribute_id: int) -> bool:
-        """Try to set the attribute to 0 on a stream of our own; nothing of the program's is touched."""
+        """Try to set the attribute to 0 on a new stream, not on one of the program."""
         if self._libcuda is None:
             return False
         stream, mode = c_void_p(), c_int(CaptureMode.RELAXED)

@@ -1,4 +1,4 @@
-"""What each living kernel node was launched with. No CUPTI and no driver here: only the bookkeeping."""
+"""Launch attributes of each live kernel node. Bookkeeping only, without CUPTI or driver calls."""
 
 from collections.abc import Iterable
 from struct import Struct
@@ -17,32 +17,31 @@ __all__ = ["SCHEDULING_OFF", "LaunchLedger"]
 
 _ATTRIBUTE = Struct(f"<I4x{ATTRIBUTE_VALUE_BYTES}s")
 
-#: The CUlaunchAttribute that a launch would carry to say what is known of it: no NVLink-centric scheduling. It is the
-#: one attribute without a getter that a stream may pass on (cuda.h: valid for streams), so that its absence from a
-#: launch says nothing. cuda.h: 0 is disabled.
+#: A CUlaunchAttribute that disables NVLink-centric scheduling (cuda.h: 0 is disabled). It is the only attribute without
+#: a getter that launches may inherit from a stream (cuda.h: valid for streams), so its absence from a launch proves
+#: nothing.
 SCHEDULING_OFF = _ATTRIBUTE.pack(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING, bytes(ATTRIBUTE_VALUE_BYTES))
 
-#: Arrays of ended nodes that may stay until they are swept out.
+#: Arrays of destroyed nodes allowed before they are removed.
 _SPARE_ARRAYS = 256
 
 
 class LaunchLedger:
-    """Launch attributes by node, for nodes that are known to live.
+    """Launch attributes by node, for nodes known to be alive.
 
-    A node's number may come back as another node once it is destroyed, so every end of a node must be told; what is
-    not understood is forgotten, never kept.
+    CUDA reuses node handles, so the end of every node must be reported; unclear cases are dropped, never kept.
     """
 
     def __init__(self) -> None:
-        #: CUgraphNode -> its CUgraph, and the CUlaunchAttribute array of its launch.
+        #: CUgraphNode -> its CUgraph and the CUlaunchAttribute array of its launch.
         self._nodes: dict[int, tuple[int, bytes]] = {}
-        #: CUgraph -> every node put into it. May name nodes that went elsewhere since: the owner above decides.
+        #: CUgraph -> every node added to it. Handles may have been reused elsewhere: `_nodes` decides.
         self._members: dict[int, list[int]] = {}
         #: CUgraphNode that owns graphs (child graph, conditional) -> those graphs.
         self._inner: dict[int, tuple[int, ...]] = {}
-        #: CUgraph -> graphs inside of it whose node is not told apart (copied together with it).
+        #: CUgraph -> nested graphs whose owning node is unknown (cloned together with it).
         self._enclosed: dict[int, tuple[int, ...]] = {}
-        #: One copy of each distinct array, and what it says.
+        #: One copy of each distinct array, and its decoded form.
         self._interned: dict[bytes, bytes] = {}
         self._decoded: dict[bytes, dict[int, bytes]] = {}
 
@@ -55,7 +54,7 @@ class LaunchLedger:
             table.clear()
 
     def made(self, graph: int, node: int, carried: bytes) -> None:
-        """Take note of a new kernel node and the CUlaunchAttribute array that it was made with."""
+        """Record a new kernel node and the CUlaunchAttribute array of its launch."""
         self._nodes[node] = (graph, self._interned.setdefault(carried, carried))
         members = self._members.get(graph)
         if members is None:
@@ -64,7 +63,7 @@ class LaunchLedger:
             members.append(node)
 
     def cloned(self, graph: int, node: int, original: int) -> None:
-        """Take note of a copy of a node, in another graph."""
+        """Record a copy of a node in another graph."""
         entry = self._nodes.get(original)
         if entry is None:
             self.forget(node)
@@ -72,23 +71,23 @@ class LaunchLedger:
             self.made(graph, node, entry[1])
 
     def owns(self, graph: int, node: int, inner: Iterable[int]) -> None:
-        """Take note of a node that holds graphs: they end with it."""
+        """Record a node that owns graphs, which end with it."""
         self._inner[node] = tuple(inner)
         self._members.setdefault(graph, []).append(node)
 
     def encloses(self, graph: int, inner: Iterable[int]) -> None:
-        """Take note of graphs that came into being inside of a graph and end with it."""
+        """Record graphs created inside a graph, which end with it."""
         self._enclosed[graph] = (*self._enclosed.get(graph, ()), *inner)
 
     def set_attribute(self, node: int, attribute_id: int, value: bytes) -> None:
-        """Take note of cuGraphKernelNodeSetAttribute."""
+        """Record cuGraphKernelNodeSetAttribute."""
         entry = self._nodes.get(node)
         if entry is not None:
             carried = entry[1] + _ATTRIBUTE.pack(attribute_id, value)
             self._nodes[node] = (entry[0], self._interned.setdefault(carried, carried))
 
     def copied(self, destination: int, source: int) -> None:
-        """Take note of cuGraphKernelNodeCopyAttributes."""
+        """Record cuGraphKernelNodeCopyAttributes."""
         entry, given = self._nodes.get(destination), self._nodes.get(source)
         if entry is None or given is None:
             self.forget(destination)
@@ -96,13 +95,13 @@ class LaunchLedger:
             self._nodes[destination] = (entry[0], given[1])
 
     def forget(self, node: int) -> None:
-        """Drop what is known of a node: it is destroyed, or was made in a way that is not understood."""
+        """Drop a node that was destroyed, or created in an unknown way."""
         self._nodes.pop(node, None)
         for graph in self._inner.pop(node, ()):
             self.graph_destroyed(graph)
 
     def graph_destroyed(self, graph: int) -> None:
-        """Drop every node of a graph, and of the graphs inside of it."""
+        """Drop every node of a graph and its nested graphs."""
         for node in self._members.pop(graph, ()):
             entry = self._nodes.get(node)
             if entry is None or entry[0] == graph:
@@ -114,9 +113,9 @@ class LaunchLedger:
             self._decoded = {carried: said for carried, said in self._decoded.items() if carried in self._interned}
 
     def attributes(self, node: int) -> dict[int, bytes] | None:
-        """Return id -> 64 bytes of what a node was launched with, or None where that is not known.
+        """Return a node's launch attributes, id -> 64 bytes; None if unknown.
 
-        Where a launch gave an id twice, the last one counts. Bytes of the value that the id does not use are zero.
+        The last of a repeated id counts. Unused bytes of a value are zero.
         """
         entry = self._nodes.get(node)
         if entry is None:

@@ -1,8 +1,8 @@
-"""Which loaded module a function's code lies in, and so what the code is.
+"""Find the loaded module, and so the machine code, of a function.
 
-A program that passes a cubin to cuModuleLoadData or cuLibraryLoadData gives handle and code in one call. What the
-driver finds in a fat binary, or makes of PTX, shows only as it is loaded, and nothing names the library then; so its
-code is known where every candidate that holds a kernel of that name has the same code, and unknown otherwise.
+A call of cuModuleLoadData or cuLibraryLoadData with a cubin shows both handle and code. Code from a fat binary, or
+compiled from PTX, shows only at its load, without its library; it is known if all candidate modules with a kernel of
+that name have the same code, else unknown.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,15 +21,14 @@ from sigcontract.errors import DriverCallError, DriverUnavailableError, ObserveE
 
 __all__ = ["CodeDriver", "ModuleLedger"]
 
-#: Images of modules that nobody has asked about are kept for a later question, up to here; then the oldest are
-#: hashed at once and let go.
+#: Limit on the unhashed module images kept for later queries; beyond it, the oldest are hashed and freed.
 IMAGES_KEPT_BYTES = 256 * 2**20
 
 _HEADER_BYTES = 64
 
 
 class CodeDriver(Protocol):
-    """The driver calls that lead from a function to its module. 0 where the driver will not say."""
+    """The driver calls that find a function's module. They return 0 if the driver refuses."""
 
     def name(self, func: int, kern: int) -> bytes:
         """cuKernelGetName, or cuFuncGetName where there is no CUkernel."""
@@ -77,16 +76,16 @@ class CudaCode:
 
 
 class ModuleLedger:
-    """The modules that were loaded while this was told of them. Safe to tell and to ask from every thread.
+    """The modules loaded during the observation. Thread-safe.
 
     Parameters
     ----------
     complete
-        Whether nothing was loaded before this was told of it, because it began before cuInit.
+        Whether the observation began before cuInit, so that no load was missed.
     sees_loads
-        Whether it is told of modules as the driver loads them, not only of the calls that the program makes.
+        Whether every module load of the driver is reported, not only calls of the program.
     driver
-        The driver to ask of functions; by default this process's own, opened at the first question.
+        The driver to query about functions; by default this process's own, opened on first use.
     """
 
     def __init__(self, *, complete: bool, sees_loads: bool, driver: Callable[[], CodeDriver] = CudaCode) -> None:
@@ -97,35 +96,35 @@ class ModuleLedger:
         #: CUPTI's module id -> module, in the order of loading.
         self._modules: dict[int, _Module] = {}
         self._by_handle: dict[int, _Module] = {}
-        #: CUlibrary -> its cubin, where it was loaded from one; None: from a fat binary, PTX or a file.
+        #: CUlibrary -> its cubin; None if loaded from a fat binary, PTX or a file.
         self._libraries: dict[int, _Module | None] = {}
         self._answers: dict[tuple[int, int], str] = {}
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of images that are kept for a later question."""
+        """Bytes of images kept for later queries."""
         return sum(module.kept_bytes for module in self._known())
 
     def loaded(self, event: ModuleEvent) -> None:
-        """Take note of a module, as CUPTI shows it at its load."""
+        """Record a module at its load."""
         self._modules[event.module_id] = _Module(read_bytes(event.cubin, event.cubin_bytes), event.context)
         self._bound_memory()
 
     def unloading(self, module_id: int) -> None:
-        """Take note of a module's end."""
+        """Record a module's end."""
         module = self._modules.pop(module_id, None)
         if module is not None and self._by_handle.get(module.handle) is module:
             del self._by_handle[module.handle]
         self._answers.clear()
 
     def context_ending(self, context: int) -> None:
-        """Take note of a context's end, and of the modules in it."""
+        """Record the end of a context and its modules."""
         for module_id, module in tuple(self._modules.items()):
             if module.context == context:
                 self.unloading(module_id)
 
     def module_loaded(self, handle: int, image: int, module_ids: Iterable[int]) -> None:
-        """Take note of a CUmodule, the address of what it was made from, and what was loaded inside of that call."""
+        """Record a CUmodule, the address of its image, and the modules loaded inside that call."""
         loaded = [self._modules[module_id] for module_id in module_ids if module_id in self._modules]
         cubin = _image_at(image) if image and not loaded else None
         if cubin is not None:
@@ -136,28 +135,28 @@ class ModuleLedger:
             self._bound_memory()
 
     def module_unloaded(self, handle: int) -> None:
-        """Take note of cuModuleUnload."""
+        """Record cuModuleUnload."""
         self._by_handle.pop(handle, None)
         self._answers.clear()
 
     def contexts_ended(self) -> None:
-        """Take note that a context may have ended, and its modules with it: none is known by its handle any more."""
+        """Record that a context and its modules may have ended: no module handle is known to be valid."""
         self._by_handle.clear()
         self._answers.clear()
 
     def library_loaded(self, handle: int, code: int) -> None:
-        """Take note of a CUlibrary, and the address of the image it was made from (0: from a file)."""
+        """Record a CUlibrary and the address of its image (0: loaded from a file)."""
         image = _image_at(code) if code else None
         self._libraries[handle] = None if image is None else _Module(image)
         self._bound_memory()
 
     def library_unloaded(self, handle: int) -> None:
-        """Take note of cuLibraryUnload."""
+        """Record cuLibraryUnload."""
         self._libraries.pop(handle, None)
         self._answers.clear()
 
     def code_sha256(self, func: int, kern: int) -> str | None:
-        """Return the hash of a function's code, or None where its module cannot be told."""
+        """Return the hash of a function's code; None if its module is unknown."""
         answer = self._answers.get((func, kern))
         if answer is None:
             try:
@@ -188,7 +187,7 @@ class ModuleLedger:
         return codes.pop() if len(codes) == 1 else None
 
     def _known(self) -> set["_Module"]:
-        # Made by C code alone, so that no other thread comes in between.
+        # Built in C code alone, so no other thread can interleave.
         known: set[_Module | None] = {*self._modules.values(), *self._by_handle.values(), *self._libraries.values()}
         return {module for module in known if module is not None}
 
@@ -202,17 +201,17 @@ class ModuleLedger:
 
 
 class _Module:
-    """One loaded cubin: its image until somebody asks, then its hashes."""
+    """One loaded cubin: its image until the first query, then its hashes."""
 
     __slots__ = ("_hashes", "_image", "_names", "context", "handle")
 
     def __init__(self, image: bytes, context: int = 0) -> None:
         self._image: bytes | None = image
         self._names: frozenset[str] | None = None
-        #: By kernel; None: it is there, and its code cannot be read.
+        #: By kernel; None: present, but its code cannot be read.
         self._hashes: dict[str, str | None] = {}
         self.context = context
-        #: Its CUmodule, where that is known: functions of other modules are not looked for here then.
+        #: Its CUmodule; 0 if unknown. If known, functions of other modules are not looked up here.
         self.handle = 0
 
     @property
@@ -221,7 +220,7 @@ class _Module:
         return len(image) if image is not None else 0
 
     def holds(self, kernel: str) -> bool:
-        """Whether the kernel is in it; also where it seems so and cannot be read."""
+        """Whether the module contains the kernel, or appears to but cannot be read."""
         image = self._image
         if image is not None:
             if self._names is None:
@@ -236,7 +235,7 @@ class _Module:
         return self._hashes.get(kernel)
 
     def settle(self) -> None:
-        """Hash every kernel and let the image go: last, so that no thread finds neither."""
+        """Hash every kernel, then free the image, so that other threads always find one of them."""
         image = self._image
         if image is not None:
             try:
@@ -247,8 +246,8 @@ class _Module:
 
 
 def _image_at(address: int) -> bytes | None:
-    """Copy the cubin at an address, or return None where something else is there (a fat binary, PTX)."""
-    # Read no further than the part before vouches for: PTX text may end at the edge of what is mapped.
+    """Copy the cubin at an address; None if it holds something else (a fat binary, PTX)."""
+    # Read only as far as validated so far: PTX text may end at the edge of mapped memory.
     if read_bytes(address, len(ELF_MAGIC)) != ELF_MAGIC:
         return None
     header = read_bytes(address, _HEADER_BYTES)

@@ -1,8 +1,8 @@
-"""The callbacks of one observation: which are on when, and what they make of what CUPTI tells.
+"""CUPTI callbacks of one observation: when each is enabled, and how it is handled.
 
-While a stream captures, two callbacks attend every launch: CUPTI's resource callback gives the new node, the driver
-callback around it the attributes that the caller passed. Outside of captures both are switched off, and a launch
-costs what it costs without. The other calls that are watched (a capture's begin and end, loads, destroys) are rare.
+While a stream captures, each launch has two callbacks: CUPTI's resource callback reports the new node, the enclosing
+driver API callback the attributes passed by the caller. Outside captures both are disabled and cost nothing. The other
+observed calls (begin and end of captures, loads, destroys) are rare.
 """
 
 import atexit
@@ -55,30 +55,30 @@ _Callback = tuple[Domain, int]
 _MODULE_EVENTS = (Resource.MODULE_LOADED, Resource.MODULE_UNLOAD_STARTING, Resource.CONTEXT_DESTROY_STARTING)
 _Handler = TypeVar("_Handler")
 
-#: CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: the one failure of cuStreamEndCapture after which the capture goes on.
+#: CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: the only failure of cuStreamEndCapture after which the capture continues.
 _WRONG_THREAD = int(Result.STREAM_CAPTURE_WRONG_THREAD)
-#: Handles up to this are no streams but names of default streams (CU_STREAM_PER_THREAD is 2), one per thread.
+#: Handles up to this one name default streams (CU_STREAM_PER_THREAD is 2), one per thread.
 _LAST_NAMED_STREAM = STREAM_PER_THREAD
 # Plain integers: members of an IntEnum cost a comparison several times as much.
 _DRIVER_API, _RESOURCE, _NODE_CREATED = int(Domain.DRIVER_API), int(Domain.RESOURCE), int(Resource.GRAPHNODE_CREATED)
 _KERNEL = KernelNodeSignature.node_type
 _SCHEDULING = int(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING)
-#: Reports of what went wrong in callbacks, the newest.
+#: Number of the newest callback problems to keep.
 _PROBLEMS_KEPT = 100
 
 
 class Observations:
-    """What was seen of this process's launches and modules; give it to `read_graph`.
+    """Observed launches and modules of this process; pass it to `read_graph`.
 
-    Made by `observe`. It holds no graph, node or module alive, and forgets each of them when it ends. Safe to use
-    from every thread; launches of threads that capture at once are told apart.
+    Created by `observe`. It keeps no graph, node or module alive, and drops its records when they end. Thread-safe;
+    launches of concurrent captures are distinguished.
 
     Parameters
     ----------
     cupti
-        The callback interface, not subscribed yet.
+        The callback interface, not yet subscribed.
     modules
-        Makes the ledger of modules, given whether it sees every load; None: machine code is not looked at.
+        Creates the module ledger, given whether it sees every load; None: ignore machine code.
 
     Raises
     ------
@@ -88,23 +88,23 @@ class Observations:
 
     def __init__(self, cupti: CuptiApi, modules: "Callable[[bool], ModuleLedger] | None" = None) -> None:
         self._cupti = cupti
-        #: Whether nothing of this process's CUDA was missed: observing began before cuInit.
+        #: Whether observing began before cuInit, so that nothing was missed.
         self.complete = not cupti.driver_started()
-        #: What went wrong inside of callbacks, newest last; each costs a node or module its observation.
+        #: Problems in callbacks, newest last; each leaves a node or module unobserved.
         self.problems: deque[str] = deque(maxlen=_PROBLEMS_KEPT)
-        #: Called with the CUgraph after each instantiation, on the thread that made it.
+        #: Called with the CUgraph after each instantiation, on the calling thread.
         self.on_instantiated: list[Callable[[int], None]] = []
         self._launches = LaunchLedger()
         self._modules = modules(self.complete) if modules is not None else None
         self._graph_calls = GraphCalls(self._launches)
-        #: By thread: the watched call in progress; the launch in progress, and the graph and node that it made.
+        #: By thread: the observed call in progress; the launch in progress, and the graph and node it created.
         self._frames: dict[int, Frame] = {}
         self._launching: dict[int, tuple[int, int] | None] = {}
         self._captures: set[tuple[int, int]] = set()
         #: Graphs whose capture has not delivered them. If it fails, the driver destroys them without a call.
         self._undelivered: set[int] = set()
         self._copying = 0
-        #: Streams that launches of the present captures went to, and whether they have nothing to pass on.
+        #: Streams used by launches of current captures -> whether they have no attribute to pass on.
         self._plain_streams: dict[int, bool] = {}
         self._scheduling_set = False
         self._refused = cupti.driver_started() and cupti.streams_refuse(_SCHEDULING)
@@ -126,18 +126,18 @@ class Observations:
     # What read_graph asks
 
     def attributes(self, node: int) -> Mapping[int, bytes] | None:
-        """Return what the launch that made this CUgraphNode carried: id -> 64 bytes; None: it was not seen.
+        """Return the attributes of the launch that created this CUgraphNode: id -> 64 bytes; None if unobserved.
 
         Raises
         ------
         ObserveError
-            Observing has ended, so that the number may be another node's by now.
+            Observing has ended, so the handle may have been reused.
         """
         self._require_open()
         return self._launches.attributes(node)
 
     def code_sha256(self, func: int, kern: int) -> str | None:
-        """Return the sha256 of the machine code of that CUfunction or CUkernel, or None where it is not known.
+        """Return the sha256 of the machine code of that CUfunction or CUkernel, or None if unknown.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Observations:
         return self._modules.code_sha256(func, kern) if self._modules is not None else None
 
     def graph_id(self, graph: int) -> int | None:
-        """Return the number under which profilers show that CUgraph, or None where CUPTI will not say.
+        """Return the id of a CUgraph in profilers; None if CUPTI refuses.
 
         Raises
         ------
@@ -160,16 +160,16 @@ class Observations:
 
     @property
     def node_count(self) -> int:
-        """How many living kernel nodes are known."""
+        """Number of known live kernel nodes."""
         return len(self._launches)
 
     def close(self) -> None:
-        """Stop observing and give CUPTI back. Closing twice is allowed."""
+        """Stop observing and release CUPTI. Idempotent."""
         if not self._closed:
             self._closed = True
             self._cupti.unsubscribe()
             atexit.unregister(self.close)
-            # CUPTI's callback, and with it this object, is kept as long as the process; what it holds is not.
+            # CUPTI's callback keeps this object until the process ends, so drop what it holds.
             self._launches.clear()
             self._modules = None
             self._on_entry.clear()
@@ -179,14 +179,14 @@ class Observations:
     def _require_open(self) -> None:
         if self._closed:
             raise ObserveError(
-                "observing has ended, and handles may have come back as others since; read graphs while it lasts",
+                "observing has ended, and handles may have been reused since; read graphs inside the `observe` block",
                 code="observe_ended",
             )
 
     # Which callbacks are on
 
     def _watch(self, ids: Mapping[str, int]) -> None:
-        """Resolve names of driver calls to callback ids; what this CUPTI does not have is left out."""
+        """Resolve names of driver calls to callback ids, without those this CUPTI lacks."""
         on_entry: dict[str, OnEntry] = {**self._graph_calls.on_entry()}
         on_return: dict[str, OnReturn] = {**self._graph_calls.on_return()}
         on_return |= dict.fromkeys(calls.BEGIN_CAPTURE, self._capture_began)
@@ -212,7 +212,7 @@ class Observations:
         }
 
     def _switch(self, *, copying: int = 0) -> None:
-        """Turn callbacks on and off as captures and copies in progress need them; `copying` counts the latter."""
+        """Enable and disable callbacks for captures and copies in progress; `copying` adds to the latter's count."""
         with self._lock:
             self._copying += copying
             wanted: set[_Callback] = set()
@@ -233,7 +233,7 @@ class Observations:
     # Callbacks
 
     def _made_callback(self) -> RawCallback:
-        """Return what CUPTI calls. Launches are handled here, with everything at hand: this runs inside of them."""
+        """Return CUPTI's callback. It handles launches itself, for speed: it runs inside each."""
         forms, launching, frames = self._launch_forms, self._launching, self._frames
         forget, launched = self._launches.forget, self._launched
 
@@ -297,7 +297,7 @@ class Observations:
     def _resource(self, callback_id: int, data: int) -> None:
         frame = self._frames.get(get_ident())
         if callback_id == Resource.GRAPHNODE_CLONED:
-            # Instantiation copies nodes too, into the executable; those are nobody's to ask about.
+            # Instantiation copies nodes too, into the executable; those are never queried.
             if frame is not None and frame.callback_id in self._copies:
                 self._graph_calls.node_cloned(graph_event(data), frame)
         else:
@@ -316,12 +316,12 @@ class Observations:
         else:
             self._modules.context_ending(context_of(data))
 
-    def _launched(self, made: tuple[int, int], params: int, config: bool) -> None:  # noqa: FBT001  by place, for speed
+    def _launched(self, made: tuple[int, int], params: int, config: bool) -> None:  # noqa: FBT001  positional: faster
         if config:
             stream, attributes, count = launch_config_at(pointers_at(params)[0] + CONFIG_STREAM)
             if count > MAX_LAUNCH_ATTRIBUTES:
                 self._launches.forget(made[1])
-                self.problems.append("a launch with an impossible number of attributes; its node stays unobserved")
+                self.problems.append("a launch has an impossible number of attributes; its node is unobserved")
                 return
             carried = read_bytes(attributes, LAUNCH_ATTRIBUTE_BYTES * count)
         else:
@@ -330,12 +330,12 @@ class Observations:
         if plain is None:
             plain = self._ask(stream)
         if plain:
-            carried = SCHEDULING_OFF + carried  # first, so that what the launch says itself counts
+            carried = SCHEDULING_OFF + carried  # first, so that the launch's own value takes precedence
         self._launches.made(made[0], made[1], carried)
         self._undelivered.add(made[0])
 
     def _ask(self, stream: int) -> bool:
-        """Whether the stream is known not to have the attribute that a launch takes from it without a trace."""
+        """Whether the stream is known to lack the attribute that launches inherit unobserved."""
         never = self._refused or (self.complete and not self._scheduling_set)
         if stream <= _LAST_NAMED_STREAM:
             return never
@@ -365,7 +365,7 @@ class Observations:
                 self._launches.graph_destroyed(graph)
 
     def _instantiated(self, call: ApiCall, _frame: Frame) -> None:
-        for listener in tuple(self.on_instantiated):  # one of them may leave
+        for listener in tuple(self.on_instantiated):  # a listener may remove itself
             listener(call.argument(1))
 
 
@@ -374,7 +374,7 @@ def _stream_key(stream: int) -> tuple[int, int]:
 
 
 def in_forked_child(method: Callable[[], None]) -> None:
-    """Have a bound method called in every forked child, as long as its object lives; Python itself would keep it."""
+    """Call a bound method in every forked child while its object lives, without keeping it alive."""
     reference = WeakMethod(method)
 
     def call() -> None:

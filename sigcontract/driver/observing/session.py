@@ -1,4 +1,4 @@
-"""Seeing launches as they are made, where a node will not tell afterwards."""
+"""Observe launches as they are made, for attributes that nodes do not return."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,12 +28,12 @@ CodeSource = Literal["images", "all", "none"]
 
 
 def observable_attributes(profile: DriverProfile | None = None) -> tuple[int, ...]:
-    """Return the launch attribute ids that only observation shows, ascending.
+    """Return the ids of launch attributes that only observation shows, ascending.
 
     Parameters
     ----------
     profile
-        The driver's profile. What it does not call readable counts as not readable; without one, nothing is.
+        The driver's profile. Attributes not marked readable count as unreadable; without a profile, all do.
     """
     at_launches = set(ATTRIBUTE_CUDA_VERSION) - {AttributeId.SYNCHRONIZATION_POLICY}  # cuda.h: streams only
     readable = {entry.id for entry in profile.attributes if entry.readable == "yes"} if profile is not None else set()
@@ -47,7 +47,7 @@ _shared_lock = Lock()
 
 @contextmanager
 def observe(*, code: CodeSource = "images") -> Iterator[Observations]:
-    """Observe this process's launches and modules for as long as the block lasts.
+    """Observe this process's launches and modules for the duration of the block.
 
     CUPTI has one subscription per process, so blocks that overlap, also under ``sigcontract record``, share one
     `Observations`.
@@ -55,23 +55,22 @@ def observe(*, code: CodeSource = "images") -> Iterator[Observations]:
     Parameters
     ----------
     code
-        Where machine code is taken from, see `CodeSource`. Ignored where observing is under way already. ``all``
-        watches loads from inside of the driver, which holds a lock meanwhile: if another thread of the program
-        calls the driver (an allocation, a launch, an event record) without releasing Python's interpreter lock, each
-        waits for the other for ever. PyTorch, Triton and cuda-bindings release it for most calls, not for all. The
-        other sources never wait inside of the driver.
+        Where machine code is taken from, see `CodeSource`. Ignored if observing has already started. ``all``
+        observes loads while the driver holds a lock: if another thread calls the driver (an allocation, a launch,
+        an event record) without releasing the GIL, the two deadlock. PyTorch, Triton and cuda-bindings release it
+        for most calls, not for all. The other sources never wait inside the driver.
 
     Yields
     ------
     Observations
-        To be given to `read_graph` inside of the block.
+        To be passed to `read_graph` inside the block.
 
     Raises
     ------
     ObserveError
-        CUPTI is missing (``cupti_missing``), taken by another tool (``cupti_taken``), or does not start.
+        CUPTI is missing (``cupti_missing``), in use by another tool (``cupti_taken``), or does not start.
     MissingExtraError
-        Code is wanted, and pyelftools is not there, which the extra ``observe`` brings.
+        Code is requested, but pyelftools (extra ``observe``) is not installed.
 
     Examples
     --------
@@ -88,7 +87,7 @@ def observe(*, code: CodeSource = "images") -> Iterator[Observations]:
 
 
 def acquire(*, code: CodeSource = "images") -> Observations:
-    """Return the process's `Observations`, started where it is not; each call needs its `release`."""
+    """Return the process's `Observations`, starting it if needed. Each call needs one `release`."""
     global _shared, _holders  # noqa: PLW0603  CUPTI's subscription is the process's
     with _shared_lock:
         if _shared is None:
@@ -98,7 +97,7 @@ def acquire(*, code: CodeSource = "images") -> Observations:
 
 
 def release() -> None:
-    """Give one `acquire` back; the last one ends observing."""
+    """Undo one `acquire`; the last one ends observing."""
     global _shared, _holders  # noqa: PLW0603  CUPTI's subscription is the process's
     with _shared_lock:
         _holders -= 1

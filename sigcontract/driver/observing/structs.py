@@ -1,6 +1,6 @@
-"""What CUPTI hands to a callback, read by address.
+"""Read the data of CUPTI callbacks by address.
 
-A callback runs inside of someone's kernel launch, so reading must be cheap: one view over the address space and
+A callback runs inside a kernel launch, so reading must be cheap: one view over the address space and
 compiled `Struct`s cost some 60 ns a field, a ctypes structure several times that. The layouts are those of
 cupti_callbacks.h and generated_cuda_meta.h (CUPTI 12.0 to 13.0, 64-bit).
 """
@@ -42,7 +42,7 @@ __all__ = [
 #: CUPTI_API_ENTER; CUPTI_API_EXIT is 1.
 ENTER = 0
 LAUNCH_ATTRIBUTE_BYTES = sizeof(LaunchAttribute)
-#: No launch carries more: cuda.h has 18 ids. A larger count means that the memory is not what we take it for.
+#: No launch carries more: cuda.h has 18 ids. A larger count means that the layout is wrong.
 MAX_LAUNCH_ATTRIBUTES = 64
 
 #: The address space of a user's process, as bytes: 47 bits on x86-64, 48 on AArch64, up to 56 where a program asks.
@@ -69,7 +69,7 @@ class ApiCall(NamedTuple):
     result: int
 
     def argument(self, index: int) -> int:
-        """Return the argument at that place, for calls whose arguments so far are 64 bits wide."""
+        """Return the argument at that index, for calls in which it and all before it are 64 bits wide."""
         return pointer(self.params + 8 * index)
 
 
@@ -91,7 +91,7 @@ class ModuleEvent(NamedTuple):
     cubin: int
 
 
-#: Fields at an address, as tuples: for the callbacks that attend every captured launch.
+#: Fields at an address, as tuples, for callbacks of every captured launch.
 uints_at = partial(_UINT.unpack_from, _MEMORY)
 pointers_at = partial(_POINTER.unpack_from, _MEMORY)
 #: graph, node, originalNode, nodeType of a CUpti_GraphData
@@ -111,7 +111,7 @@ def pointer(address: int) -> int:
 
 
 def read_bytes(address: int, size_bytes: int) -> bytes:
-    """Copy bytes out of memory that is only valid inside of the callback."""
+    """Copy bytes from memory valid only inside the callback."""
     return bytes(_MEMORY[address : address + size_bytes])
 
 

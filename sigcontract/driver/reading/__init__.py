@@ -1,4 +1,4 @@
-"""A live graph as records: its nodes, attributes, functions and environment."""
+"""Read a live graph into records: nodes, attributes, functions and environment."""
 
 from sigcontract.doors import attach
 

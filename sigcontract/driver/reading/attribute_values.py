@@ -1,7 +1,7 @@
-"""The 64 bytes of CUlaunchAttributeValue as typed values, and back.
+"""Conversion between the 64 bytes of CUlaunchAttributeValue and typed values.
 
-Decoded from the bytes by our own layout, never through the bindings' union: its enums raise on values that they do
-not know, and its members are views that outlive what they look into.
+Uses our own layouts, not the bindings' union: its enums raise on unknown values, and its members are views that outlive
+their memory.
 """
 
 from struct import Struct
@@ -36,7 +36,7 @@ __all__ = [
     "used_bytes",
 ]
 
-#: The CUDA version whose cuda.h first has the id. IGNORE (0) is no attribute and is never asked for.
+#: The CUDA version whose cuda.h introduced the id. IGNORE (0) is not an attribute and is never queried.
 ATTRIBUTE_CUDA_VERSION: dict[int, int] = {
     int(AttributeId.ACCESS_POLICY_WINDOW): 12000,
     int(AttributeId.COOPERATIVE): 12000,
@@ -57,8 +57,8 @@ ATTRIBUTE_CUDA_VERSION: dict[int, int] = {
     int(AttributeId.SHARED_MEMORY_MODE): 13020,
 }
 
-#: Attributes that only a launch can carry (cuda.h: not valid for streams): a launch that was seen without them ran
-#: with the default, whose bytes are all zero. The others may come from the stream that the launch went to.
+#: Attributes that only a launch can carry (cuda.h: not valid for streams). An observed launch without one ran with the
+#: default, which is all zero bytes. Other attributes may come from the launch's stream.
 ZERO_WHERE_NOT_PASSED = frozenset(
     {
         AttributeId.PROGRAMMATIC_STREAM_SERIALIZATION,
@@ -72,7 +72,7 @@ ZERO_WHERE_NOT_PASSED = frozenset(
 
 _INT, _UINT = Struct("<i"), Struct("<I")
 _UNSIGNED = frozenset({AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING})
-#: Members of the union, their fields in the order of the record's.
+#: Members of the union, with fields in the record's order.
 _STRUCTS: dict[type, Struct] = {
     ClusterDim: Struct("<III"),
     AccessPolicyWindow: Struct("<QQIii"),
@@ -88,15 +88,15 @@ _LAYOUTS: dict[int, tuple[type[Any], Struct]] = {
 
 
 def exact(value: int, what: str) -> int:
-    """Return a handle, address or size that a document can hold exactly.
+    """Return a handle, address or size unchanged if a document can hold it exactly.
 
     Raises
     ------
     GraphReadError
-        It is above 2**53 - 1, which JSON numbers do not carry exactly. No address of today's processors is.
+        It exceeds 2**53 - 1, the limit of exact JSON numbers. No address on current processors does.
     """
     if value > MAX_EXACT_INT:
-        msg = f"{what} is {value:#x}, above 2**53 - 1; such a number cannot be recorded exactly: report this"
+        msg = f"{what} is {value:#x}; numbers above 2**53 - 1 cannot be recorded exactly: please report this"
         raise GraphReadError(msg)
     return value
 
@@ -107,17 +107,17 @@ def decode_attribute(attribute_id: int, data: bytes) -> AttributeValue:
     Parameters
     ----------
     attribute_id
-        CUlaunchAttributeID; one that has no type here gives a `RawValue`.
+        CUlaunchAttributeID; one without a type here yields a `RawValue`.
     data
         The union's 64 bytes.
 
     Raises
     ------
     GraphReadError
-        There are not 64 bytes, or a handle in them is too large for a record.
+        The data is not 64 bytes long, or contains a handle too large for a record.
     """
     if len(data) != ATTRIBUTE_VALUE_BYTES:
-        msg = f"the value of launch attribute {attribute_id} has {len(data)} bytes; give the union's 64 bytes"
+        msg = f"the value of launch attribute {attribute_id} has {len(data)} bytes; pass the union's 64 bytes"
         raise GraphReadError(msg)
     if attribute_id not in _LAYOUTS:
         return RawValue(hex=data.hex())
@@ -136,18 +136,18 @@ def encode_attribute(attribute_id: int, value: AttributeValue) -> bytes:
     Raises
     ------
     GraphReadError
-        The attribute holds another type.
+        The value has the wrong type for the attribute.
     """
     if isinstance(value, RawValue):
         return bytes.fromhex(value.hex)
     kind, layout = _LAYOUTS.get(attribute_id, (RawValue, _INT))
     if not isinstance(value, kind):
-        msg = f"the value of launch attribute {attribute_id} is of type {kind.__name__}, not {value!r}"
+        msg = f"the value of launch attribute {attribute_id} must be of type {kind.__name__}, not {value!r}"
         raise GraphReadError(msg)
     fields = (value,) if isinstance(value, int) else astuple(value)
     return layout.pack(*fields).ljust(ATTRIBUTE_VALUE_BYTES, b"\0")
 
 
 def used_bytes(attribute_id: int) -> int:
-    """Return how many of the 64 bytes an id uses; what a caller left in the others is noise."""
+    """Return how many of the 64 bytes an id uses; the content of the others is undefined."""
     return _LAYOUTS[attribute_id][1].size if attribute_id in _LAYOUTS else ATTRIBUTE_VALUE_BYTES

@@ -1,4 +1,4 @@
-"""The facts of a kernel's function, read once per function."""
+"""Properties of a kernel's function, read once per function."""
 
 from sigcontract.driver.cuda import (
     LaunchObservations,
@@ -22,26 +22,26 @@ _REQUIRED_CLUSTER = (
 
 
 def read_name(api: ReadApi, func: int, kern: int) -> str:
-    """Return the kernel's name as the driver gives it, from the CUkernel where there is one.
+    """Return the kernel's name as the driver returns it, from the CUkernel if there is one.
 
     Raises
     ------
     GraphReadError
-        The driver does not know the handles (any more): the module was unloaded while the graph still names it.
+        The driver does not know the handles: the module was unloaded while the graph still uses it.
     """
     try:
         name = api.kernel_name(kern) if kern else api.function_name(func)
     except DriverCallError as error:
         msg = (
-            f"a kernel node's function (CUkernel {kern:#x}, CUfunction {func:#x}) has no name any more: {error}. "
-            "Its module was unloaded; keep modules loaded as long as graphs that use them"
+            f"a kernel node's function (CUkernel {kern:#x}, CUfunction {func:#x}) no longer has a name: {error}. "
+            "Its module was unloaded; keep modules loaded while graphs use them"
         )
         raise GraphReadError(msg) from error
     return name.decode(errors="backslashreplace")
 
 
 def read_facts(api: ReadApi, func: int, kern: int, observations: LaunchObservations | None) -> FunctionFacts:
-    """Return the facts of a function. What the driver will not say is None, which is never equal to anything."""
+    """Return the properties of a function; None where the driver refuses. None never equals anything."""
     function = func or _function_of(api, kern)
     code_sha256 = observations.code_sha256(func, kern) if observations is not None else None
     layout = api.function_parameters(function) if function else None
@@ -74,7 +74,7 @@ def read_facts(api: ReadApi, func: int, kern: int, observations: LaunchObservati
 
 
 def _function_of(api: ReadApi, kern: int) -> int:
-    """Return the CUfunction of a node that names a CUkernel alone, 0 where the driver will not say."""
+    """Return the CUfunction of a node that has only a CUkernel; 0 if the driver refuses."""
     try:
         return api.kernel_function(kern)
     except DriverCallError:

@@ -1,4 +1,4 @@
-"""A live CUgraph as a `GraphSignature`."""
+"""Read a live CUgraph as a `GraphSignature`."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ from sigcontract.driver.cuda import (
     graph_handle,
 )
 from sigcontract.driver.reading.kernel_nodes import KernelNodeReader
-from sigcontract.driver.reading.node_params import NODE_READERS, body_graphs, hex64
+from sigcontract.driver.reading.node_readers import NODE_READERS, body_graphs, hex64
 from sigcontract.errors import DriverCallError, GraphReadError
 from sigcontract.model import (
     ChildGraphNode,
@@ -31,30 +31,30 @@ __all__ = ["read_graph"]
 def read_graph(
     graph: object, *, driver: ReadApi | None = None, observations: LaunchObservations | None = None
 ) -> GraphSignature:
-    """Read a live CUDA graph. Nothing is changed: neither the graph, nor memory that the driver owns.
+    """Read a live CUDA graph, without changing it or memory owned by the driver.
 
     Parameters
     ----------
     graph
         An int, ``CUgraph``, ``cudaGraph_t``, ``torch.cuda.CUDAGraph(keep_graph=True)`` or cuda.core graph
-        definition. It must not be changed, nor destroyed, while it is read.
+        definition. Do not change or destroy it during the read.
     driver
-        The driver to ask; by default this process's own.
+        The driver to query; by default this process's own.
     observations
-        What was seen at the launches that made the graph; fills in what a node will not give.
+        Observed launches that created the graph; they supply attributes that nodes do not return.
 
     Returns
     -------
     GraphSignature
         Nodes in the order of cuGraphGetNodes, each with its dependencies in the order of
-        cuGraphNodeGetDependencies; child graphs, and bodies of conditionals from CUDA 13.2 on, inside.
+        cuGraphNodeGetDependencies; child graphs included, and bodies of conditionals from CUDA 13.2 on.
 
     Raises
     ------
     DriverUnavailableError
-        There is no driver to ask; ``.reason`` says what is missing.
+        The driver is unavailable; see ``.reason``.
     GraphReadError
-        What was given is no graph, is no longer one, changed while it was read, or is nested too deep for a dump.
+        The argument is not a graph or was destroyed, changed during the read, or is nested too deeply for a dump.
     DriverCallError
         The driver failed.
     """
@@ -64,7 +64,7 @@ def read_graph(
 
 
 class _GraphReader:
-    """One read: what it learns of functions and addresses is used again in child graphs."""
+    """One read; properties of functions are reused in child graphs."""
 
     def __init__(self, api: ReadApi, observations: LaunchObservations | None) -> None:
         self._api = api
@@ -72,19 +72,19 @@ class _GraphReader:
 
     def read(self, graph: int, depth: int) -> GraphSignature:
         if depth > MAX_GRAPH_DEPTH:
-            msg = f"graphs are nested more than {MAX_GRAPH_DEPTH} deep, which no dump can hold; flatten the innermost"
+            msg = f"graphs are nested more than {MAX_GRAPH_DEPTH} deep, the limit of a dump; flatten the innermost"
             raise GraphReadError(msg)
         try:
             handles = self._api.graph_nodes(graph)
         except DriverCallError as error:
-            msg = f"{graph:#x} is no graph that the driver knows ({error}); read it before it is destroyed"
+            msg = f"the driver does not know graph {graph:#x} ({error}); read it before it is destroyed"
             raise GraphReadError(msg) from error
         types = self._api.node_types(handles) if handles else []
-        places = [place for place, node_type in enumerate(types) if node_type == KernelNodeSignature.node_type]
+        kernel_indices = [index for index, node_type in enumerate(types) if node_type == KernelNodeSignature.node_type]
         nodes: list[NodeSignature | None] = [None] * len(handles)
-        kernels = self._kernels.read([handles[place] for place in places])
-        for place, kernel in zip(places, kernels, strict=True):
-            nodes[place] = kernel
+        kernels = self._kernels.read([handles[index] for index in kernel_indices])
+        for index, kernel in zip(kernel_indices, kernels, strict=True):
+            nodes[index] = kernel
         read = tuple(
             node if node is not None else self._node(handle, node_type, depth)
             for node, handle, node_type in zip(nodes, handles, types, strict=True)
@@ -107,29 +107,29 @@ class _GraphReader:
         return ConditionalNode(kind=params.type, handle=hex64(params.handle), bodies=bodies)
 
     def _dependencies(self, graph: int, handles: Sequence[int]) -> tuple[tuple[Dependency, ...], ...]:
-        """Return each node's dependencies: one call gives them all, but for their order where a node has several."""
+        """Return each node's dependencies. One call returns all; nodes with several need one more for the order."""
         edges = self._api.graph_edges(graph)
-        place = dict(zip(handles, range(len(handles)), strict=True)).__getitem__
+        index_of = dict(zip(handles, range(len(handles)), strict=True)).__getitem__
         dependencies: list[tuple[Dependency, ...]] = [()] * len(handles)
         several: set[int] = set()
         try:
-            targets = map(place, edges.to_nodes)
-            for target, dependency in zip(targets, _edges(edges.from_nodes, edges.data, place), strict=True):
+            targets = map(index_of, edges.to_nodes)
+            for target, dependency in zip(targets, _edges(edges.from_nodes, edges.data, index_of), strict=True):
                 if dependencies[target]:
                     several.add(target)
                 else:
                     dependencies[target] = (dependency,)
             for target in several:
                 nodes, data = self._api.node_dependencies(handles[target])
-                dependencies[target] = tuple(_edges(nodes, data, place))
+                dependencies[target] = tuple(_edges(nodes, data, index_of))
         except KeyError as error:
-            msg = f"an edge of graph {graph:#x} leads out of it; do not change a graph while it is read"
+            msg = f"an edge of graph {graph:#x} leads outside it; do not change a graph while it is read"
             raise GraphReadError(msg) from error
         return tuple(dependencies)
 
 
-def _edges(nodes: Sequence[int], data: bytes, place: Callable[[int], int]) -> "map[Dependency]":
+def _edges(nodes: Sequence[int], data: bytes, index_of: Callable[[int], int]) -> "map[Dependency]":
     def edge(node: int, start: int) -> Dependency:
-        return Dependency(node=place(node), from_port=data[start], to_port=data[start + 1], type=data[start + 2])
+        return Dependency(node=index_of(node), from_port=data[start], to_port=data[start + 1], type=data[start + 2])
 
     return map(edge, nodes, range(0, len(data), EDGE_DATA_BYTES))

@@ -1,7 +1,7 @@
-"""Kernel nodes, many at a time: one pass of calls per field over all nodes, equal rows decoded once.
+"""Read kernel nodes in bulk: one pass of calls per field over all nodes, equal rows decoded once.
 
-Calls dominate the cost of reading a graph, and Python's part of a call dominates the driver's. So arguments are made
-in bulk, results land in one buffer, and a record is built once per distinct row of bytes.
+Calls dominate the cost of reading a graph, and Python's share of a call dominates the driver's. So arguments are built
+in bulk, results share one buffer, and each distinct row of bytes becomes one record.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,25 +35,25 @@ __all__ = ["KernelNodeReader"]
 #: CUDA_KERNEL_NODE_PARAMS_v2 without kernelParams and extra.
 _PARAMS = Struct("<QIIIIIIIxxxx16xQQ")
 
-#: Nodes per pass: bounds the buffers (9 attributes of 64 bytes a node) without costing speed.
+#: Nodes per pass: bounds the buffers (9 attributes of 64 bytes per node) at no cost in speed.
 _CHUNK = 8192
 
-#: What the launch that made a node carried: pairs of id and 64 bytes.
+#: Attributes of the launch that created a node: pairs of id and 64 bytes.
 _Observed = tuple[tuple[int, bytes], ...] | None
 _Function = tuple[str, FunctionFacts]
-#: Parameters, what was observed, and the value of each attribute that differs between nodes; None: refused.
+#: Parameters, observed attributes, and the value of each attribute that differs between nodes; None: refused.
 _Row = tuple[Any, ...]
 
 
 class KernelNodeReader:
-    """Reads kernel nodes for one `read_graph`: what it learns of functions and rows holds for that long.
+    """Reads kernel nodes for one `read_graph`, and caches functions and rows for its duration.
 
     Parameters
     ----------
     api
         The driver.
     observations
-        What was seen at the launches, or None.
+        Observed launches, or None.
     """
 
     def __init__(self, api: ReadApi, observations: LaunchObservations | None) -> None:
@@ -64,7 +64,7 @@ class KernelNodeReader:
         self._readable: set[int] = set()
 
     def read(self, nodes: Sequence[int]) -> list[KernelNodeSignature]:
-        """Return the signatures of these CUgraphNodes, all of them kernel nodes."""
+        """Return the signatures of CUgraphNodes, all of which must be kernel nodes."""
         signatures: list[KernelNodeSignature] = []
         for start in range(0, len(nodes), _CHUNK):
             signatures += self._read_chunk(nodes[start : start + _CHUNK])
@@ -92,15 +92,15 @@ class KernelNodeReader:
         return map(built.__getitem__, rows)
 
     def _meet_functions(self, nodes: Mapping[bytes, int]) -> None:
-        """Read the facts of functions not met before, and ask a node of each for every attribute.
+        """Read the properties of new functions, and query every attribute of one node of each.
 
-        What no such node is given is unreadable for every node: readability is the driver's, not the node's
-        (measured), and to ask each node in vain would double the cost of a read.
+        An attribute that none of these nodes returns is taken as unreadable for all: readability depends on the
+        driver, not on the node (measured), and querying each node in vain would double the cost of a read.
 
         Parameters
         ----------
         nodes
-            A node for each distinct row of parameters.
+            One node per distinct row of parameters.
         """
         new: dict[tuple[int, int], int] = {}
         for row, node in nodes.items():
@@ -121,7 +121,7 @@ class KernelNodeReader:
         return None if attributes is None else tuple(sorted(attributes.items()))
 
     def build(self, row: _Row, given: dict[int, bytes]) -> KernelNodeSignature:
-        """Build the record of one distinct row; `given` are the values of its attributes."""
+        """Build the record of one distinct row; `given` holds its attribute values."""
         params, observed, *_values = row
         func, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, kern, context = _PARAMS.unpack(params)
         name, facts = self._functions[func, kern]
@@ -138,7 +138,7 @@ class KernelNodeReader:
         )
 
     def _attributes(self, given: dict[int, bytes], launched: dict[int, bytes] | None) -> tuple[LaunchAttribute, ...]:
-        """Return one entry per id: the node's answer, else what was seen at the launch, else why there is none."""
+        """Return one entry per id: the node's value, else the observed one, else why there is none."""
         entries = []
         for attribute_id in sorted(ATTRIBUTE_CUDA_VERSION.keys() | (launched or {}).keys()):
             known = ATTRIBUTE_CUDA_VERSION.get(attribute_id, 0) <= self._driver_version
@@ -156,7 +156,7 @@ class KernelNodeReader:
 
 
 def _seen(attribute_id: int, launched: dict[int, bytes] | None, *, known: bool) -> bytes | None:
-    """Return what the launch had: what it carried, or the default where nothing else could have set it."""
+    """Return the launch's value: as passed, or the default if nothing else can set it."""
     if launched is None:
         return None
     default = bytes(ATTRIBUTE_VALUE_BYTES) if known and attribute_id in ZERO_WHERE_NOT_PASSED else None
@@ -168,16 +168,16 @@ def _rows(data: bytes, stride: int) -> list[bytes]:
 
 
 class _Records(dict[_Row, KernelNodeSignature]):
-    """The records of one pass by the rows that they come from: equal rows are one record.
+    """The records of one pass by row; equal rows share one record.
 
     Parameters
     ----------
     reader
-        Builds what is not there yet.
+        Builds missing records.
     same
-        Values of the attributes that are the same on all nodes, and no part of a row.
+        Values of attributes equal on all nodes; not part of a row.
     differing
-        Ids of the others, in the order in which a row holds their values.
+        Ids of the others, in the order of their values in a row.
     """
 
     def __init__(self, reader: KernelNodeReader, same: dict[int, bytes], differing: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""The driver profile that fits the running driver and device."""
+"""The driver profile of the running driver and device."""
 
 import re
 
@@ -18,23 +18,23 @@ __all__ = ["profile_id", "read_profile"]
 
 
 def read_profile(driver: ReadApi | None = None) -> DriverProfile:
-    """Return the profile that holds for the running driver and device.
+    """Return the profile that applies to the running driver and device.
 
     Parameters
     ----------
     driver
-        The driver to ask; by default this process's own.
+        The driver to query; by default this process's own.
 
     Returns
     -------
     DriverProfile
-        The shipped one of the same CUDA version, device name and branch of the display driver; else one in which
-        everything is ``unknown``, which decides nothing. `measure_profile` measures.
+        The shipped profile for the same CUDA version, device name and display driver branch; else one in which
+        everything is ``unknown``. `measure_profile` measures one.
 
     Raises
     ------
     DriverUnavailableError
-        There is no driver to ask.
+        The driver is unavailable.
     """
     api = driver if driver is not None else default_driver()
     device = api.current_device() if api.current_context() else 0
@@ -61,13 +61,13 @@ def read_profile(driver: ReadApi | None = None) -> DriverProfile:
 
 
 def profile_id(device_name: str, cuda_driver_version: int) -> str:
-    """Return the id of a device and driver, as nvidia-h200-cuda-13.0."""
+    """Return the id of a device and driver, such as nvidia-h200-cuda-13.0."""
     device = re.sub(r"[^a-z0-9]+", "-", device_name.lower()).strip("-")
     return f"{device}-cuda-{cuda_driver_version // 1000}.{cuda_driver_version % 1000 // 10}"
 
 
 def _same_branch(one: str | None, other: str | None) -> bool:
-    """Whether two display drivers are of one branch (580.x). One that is not known contradicts nothing."""
+    """Whether two display drivers are of the same branch (580.x), or one is unknown."""
     return one is None or other is None or one.split(".")[0] == other.split(".")[0]
 
 

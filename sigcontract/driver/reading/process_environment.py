@@ -61,12 +61,12 @@ _RANKS = (
 
 
 def environment(driver: ReadApi | None = None) -> Environment:
-    """Describe this process. What cannot be found out is None, or missing from the list.
+    """Describe this process. Unknown values are None, or missing from a list.
 
     Parameters
     ----------
     driver
-        The driver to ask; by default this process's own, and none where there is none.
+        The driver to query; by default this process's own, if available.
     """
     api = driver if driver is not None else _driver_or_none()
     rank, world_size = _rank()
@@ -85,7 +85,7 @@ def environment(driver: ReadApi | None = None) -> Environment:
 
 
 def display_driver_version() -> str | None:
-    """Return the kernel module's version, as 580.159.04, or None where the system does not tell."""
+    """Return the kernel module's version, such as 580.159.04; None if the system does not report it."""
     try:
         text = _VERSION_FILE.read_text(errors="replace")
     except OSError:
@@ -97,7 +97,7 @@ def display_driver_version() -> str | None:
 def _driver_or_none() -> ReadApi | None:
     try:
         return default_driver()
-    except DriverError:  # an environment without a driver is one too
+    except DriverError:  # a process without a driver has an environment too
         return None
 
 
@@ -132,5 +132,5 @@ def _rank() -> tuple[int | None, int | None]:
 
 
 def _count(text: str) -> int | None:
-    """Return a number of ranks, or None for what is none or more than a record holds."""
+    """Return a rank or world size, or None if the text is not one that a record can hold."""
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None

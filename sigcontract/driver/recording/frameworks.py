@@ -1,6 +1,6 @@
-"""What recording needs of the frameworks that a program uses: to make way for their profilers, and their names.
+"""Hooks into the frameworks that a program uses: yield to their profilers, record their captures, find the rank.
 
-Nothing here imports a framework; functions of modules that the program imports are wrapped once they are there.
+Imports no framework; wraps functions of modules once the program has imported them.
 """
 
 import functools
@@ -23,11 +23,11 @@ __all__ = ["AfterImport", "Recording", "distributed_rank", "watch_frameworks"]
 
 
 class Recording(Protocol):
-    """What the wrapped functions tell a recorder."""
+    """What the wrapped functions need of a recorder."""
 
     @property
     def observing(self) -> bool:
-        """Whether CUPTI tells of instantiations."""
+        """Whether CUPTI reports instantiations."""
         ...
 
     def add(self, graph: int) -> None:
@@ -35,7 +35,7 @@ class Recording(Protocol):
         ...
 
     def yield_cupti(self, reason: str | None) -> None:
-        """Give CUPTI back."""
+        """Release CUPTI."""
         ...
 
     def complain(self, problem: str) -> None:
@@ -53,7 +53,7 @@ _CUPTI_USERS = ("cupti",)
 
 
 def watch_frameworks(recording: Recording, until: ExitStack) -> None:
-    """Wrap what is there, and what will be imported, until the stack is closed."""
+    """Wrap functions of imported and yet to be imported modules until the stack is closed."""
     actions: dict[str, Callable[[Any], None]] = {
         name: functools.partial(_wrap_profilers, recording, until, functions) for name, functions in _PROFILERS.items()
     }
@@ -128,7 +128,7 @@ def _wrap(owner: Any, name: str, recording: Recording, until: ExitStack, action:
 
 
 def _wrap_torch_capture(recording: Recording, until: ExitStack, module: Any) -> None:
-    """Record at the end of PyTorch's captures where CUPTI does not tell of instantiations."""
+    """Record at the end of PyTorch's captures if CUPTI does not report instantiations."""
 
     def add_captured() -> None:
         if not recording.observing:
@@ -140,7 +140,7 @@ def _wrap_torch_capture(recording: Recording, until: ExitStack, module: Any) -> 
 
 
 def _captured_graph(stream: int) -> int:
-    """cuStreamGetCaptureInfo: the CUgraph that a stream captures into, 0 = none or not to be told."""
+    """cuStreamGetCaptureInfo: the CUgraph that a stream captures into; 0 if none or unknown."""
     status, identifier, graph = c_int(), c_uint64(), c_void_p()
     try:
         library = Library(resolve_with_bindings())

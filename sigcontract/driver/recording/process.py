@@ -1,4 +1,4 @@
-"""A recorded process: what ``sigcontract record`` tells it, and what it reports back."""
+"""A recorded process: its settings from ``sigcontract record``, and its report."""
 
 import os
 import signal
@@ -60,7 +60,7 @@ class RecordSettings(RecordOptions, frozen=True, kw_only=True, forbid_unknown_fi
         inherited
             The environment that these are added to.
         at
-            Modules at whose import recording begins, in place of the usual ones.
+            Modules at whose import recording begins, instead of the usual ones.
         """
         path = inherited.get("PYTHONPATH")
         added = {
@@ -133,13 +133,13 @@ class _Reporter:
     def _path_of(self, process_id: int) -> Path:
         settings = self._settings
         path = dump_path(self._folder, settings.name, settings.format, process_id, self.recorder.environment.rank)
-        self._tell(path)  # before the file is there: a process that dies in between leaves no dump unmentioned
+        self._send_report(path)  # before the file is there: a process that dies in between leaves no dump unmentioned
         return path
 
     def _after_write(self, recorder: Recorder) -> None:
-        self._tell(recorder.path)
+        self._send_report(recorder.path)
 
-    def _tell(self, path: Path | None) -> None:
+    def _send_report(self, path: Path | None) -> None:
         recorder = self.recorder
         _report(
             self._status,
@@ -165,12 +165,12 @@ def _failed(*problems: str, process_id: int, program: str) -> ProcessReport:
 
 
 def _report(status: Path, report: ProcessReport) -> None:
-    # The last place to complain in; where it fails too, the parent finds no report, and says that.
+    # The last way to report a problem; if it fails too, the parent reports that there is no report.
     with suppress(OSError, RuntimeError, MemoryError):
-        place = status / f"{report.process_id}.json"
-        partial = place.with_suffix(".partial")
+        path = status / f"{report.process_id}.json"
+        partial = path.with_suffix(".partial")
         partial.write_bytes(msgspec.json.encode(report))
-        partial.replace(place)
+        partial.replace(path)
 
 
 def read_reports(status: Path) -> list[ProcessReport]:
@@ -200,7 +200,7 @@ def _process_id(report: Path) -> int:
 
 
 def _checked(report: ProcessReport) -> ProcessReport:
-    """Return the report as the file bears it out: a process tells of its dump before it writes, and may die between."""
+    """Return the report checked against the dump: a process reports its dump before writing it, and may die between."""
     if report.dump is None:
         return report
     try:

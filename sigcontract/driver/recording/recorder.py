@@ -1,7 +1,7 @@
-"""Recording: every graph of a process, as it is instantiated, in one dump.
+"""Record every graph of a process, when it is instantiated, into one dump.
 
-A dump is rewritten as graphs come, from a thread of its own, so that a process that dies loses at most what came
-after the last write. Whatever goes wrong becomes a line of `Recorder.problems`; the program never hears of it.
+A background thread rewrites the dump as graphs arrive, so a process that dies loses only graphs after the last write.
+Problems are added to `Recorder.problems` and never reach the program.
 """
 
 import atexit
@@ -80,7 +80,7 @@ class Recorder:
     Raises
     ------
     UsageError
-        The label is no template.
+        The label is not a valid template.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Recorder:
 
     @property
     def path(self) -> Path | None:
-        """The dump's file, None as long as nothing was written."""
+        """The dump's file; None until the first write."""
         return self._path
 
     @property
@@ -128,7 +128,7 @@ class Recorder:
 
     @property
     def unknown_code_count(self) -> int:
-        """Distinct functions whose machine code is not known: no other run can be proven to run the same."""
+        """Distinct functions of unknown machine code, which cannot be proven equal to those of another run."""
         # A copy: graphs come while a report of the last write is made.
         kernels = (node for node in tuple(self._nodes) if isinstance(node, KernelNodeSignature))
         known = {(node.func, node.kern, node.name): _has_code(node) for node in kernels}
@@ -136,7 +136,7 @@ class Recorder:
 
     @property
     def saved(self) -> bool:
-        """Whether all that was recorded is on disk."""
+        """Whether everything recorded is on disk."""
         return not self._unwritten
 
     @property
@@ -148,7 +148,7 @@ class Recorder:
     # Life
 
     def start(self) -> Self:
-        """Begin. Without CUPTI, graphs that PyTorch captures are recorded as their nodes tell them."""
+        """Start recording. Without CUPTI, only PyTorch's captures are recorded, with what their nodes return."""
         try:
             self._observations = self._observe()
             self._observations.on_instantiated.append(self.add)
@@ -167,7 +167,7 @@ class Recorder:
             return acquire(code="none")
 
     def close(self) -> None:
-        """Write what there is, as complete, and end. Closing twice is allowed."""
+        """Write the dump, marked complete, and stop. Idempotent."""
         if self.ended:
             return
         if not self._writer.stop():
@@ -179,7 +179,7 @@ class Recorder:
         atexit.unregister(self.close)
 
     def end(self) -> None:
-        """Write what there is, as complete, and leave everything else to the process's end, which is now."""
+        """Write the dump, marked complete, when the process is about to end."""
         if self.ended:
             return
         self.ended = True
@@ -194,14 +194,14 @@ class Recorder:
         if missing is not None:
             self.complain(missing)
 
-    def _told(self, ends: bool) -> None:  # noqa: FBT001  EndHooks gives it by place
+    def _told(self, ends: bool) -> None:  # noqa: FBT001  EndHooks passes it positionally
         if ends:
             self.end()
         elif self._graphs and not self.ended:
             self.write()
 
     def yield_cupti(self, reason: str | None) -> None:
-        """Give CUPTI back, to a profiler of the program's own; from then on only nodes' own answers are recorded."""
+        """Release CUPTI to the program's profiler; from then on, only attributes that nodes return are recorded."""
         seen, self._observations = self._observations, None
         if seen is None:
             return
@@ -224,11 +224,11 @@ class Recorder:
 
     @property
     def observing(self) -> bool:
-        """Whether CUPTI tells of instantiations."""
+        """Whether CUPTI reports instantiations."""
         return self._observations is not None
 
     def add(self, graph: int) -> None:
-        """Record a CUgraph as it is now; after the end none is."""
+        """Record a CUgraph in its current state; does nothing after the end."""
         with self._lock:
             if self.ended:
                 return
@@ -264,7 +264,7 @@ class Recorder:
             self._traces[label] = stack_lines(stack)
 
     def _interned(self, graph: GraphSignature) -> GraphSignature:
-        """Return the graph with nodes shared with earlier ones: many graphs of one model cost little more than one."""
+        """Return the graph, sharing equal nodes with earlier graphs: many graphs of a model cost little more."""
         distinct = {id(node): node for node in graph.nodes}
         shared = {key: self._nodes.setdefault(node, node) for key, node in distinct.items()}
         return GraphSignature(nodes=tuple(shared[id(node)] for node in graph.nodes), dependencies=graph.dependencies)
@@ -277,7 +277,7 @@ class Recorder:
         Parameters
         ----------
         complete
-            Whether the process ends in order, so that nothing comes after.
+            Whether the process ends normally, so that this write is the last.
         """
         with self._writing:
             try:
@@ -317,7 +317,7 @@ class Recorder:
 
     @property
     def environment(self) -> Environment:
-        """Where the dump comes from, as the process's start tells."""
+        """The environment of this process."""
         return self._environment()[0]
 
     def _environment(self) -> tuple[Environment, str | None]:
@@ -369,7 +369,7 @@ def record_to(  # noqa: PLR0913  each is one fact of a recording, given by keywo
     Raises
     ------
     UsageError
-        The label is no template.
+        The label is not a valid template.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Ends that Python's atexit does not see: signals and os._exit.
+"""Process ends that atexit misses: signals and os._exit.
 
-A Python signal handler runs in the main thread, between two bytecodes. In a hung server that moment never comes, and
-a handler for SIGTERM would make the server unkillable. So the signal also goes, through Python's wake-up file
-descriptor, to a thread of its own, which writes and then ends the process as the default action would have.
+A Python signal handler runs in the main thread, between two bytecodes. In a hung server it never runs, and a handler
+for SIGTERM would make the server unkillable. So signals also go, through Python's wake-up file descriptor, to a
+separate thread, which writes the dump and then ends the process as the default action would.
 """
 
 import atexit
@@ -168,6 +168,6 @@ class EndHooks:
 
 
 def _identity(descriptor: int) -> tuple[int, int]:
-    """Return what tells the two ends of a pipe from any other file."""
+    """Return device and inode, which identify a pipe among files."""
     status = os.fstat(descriptor)
     return status.st_dev, status.st_ino

@@ -5,7 +5,7 @@ from enum import IntEnum
 import pytest
 
 from sigcontract.driver.reading.attribute_values import ATTRIBUTE_CUDA_VERSION
-from sigcontract.driver.reading.node_params import NODE_READERS
+from sigcontract.driver.reading.node_readers import NODE_READERS
 from sigcontract.model import cuda
 from sigcontract.model.cuda import AttributeId, GraphNodeType
 from sigcontract.model.graph import NODE_RECORDS, graph_fields

@@ -71,12 +71,12 @@ def test_every_form_of_a_graph_gives_its_number(graph: Any, handle: int) -> None
 def test_handle_zero_is_no_graph(graph: Any) -> None:
     with pytest.raises(GraphReadError) as caught:
         graph_handle(graph)
-    assert str(caught.value) == "the graph handle is 0, which is no graph; capture or create one first"
+    assert str(caught.value) == "the graph handle is 0; capture or create a graph first"
 
 
 @pytest.mark.parametrize("graph", [-1, 2**64])
 def test_a_number_that_no_handle_can_be_is_refused(graph: int) -> None:
-    with pytest.raises(GraphReadError, match="is no graph handle"):
+    with pytest.raises(GraphReadError, match="is not a graph handle"):
         graph_handle(graph)
 
 
@@ -86,7 +86,7 @@ def test_a_number_that_no_handle_can_be_is_refused(graph: int) -> None:
     ids=["None", "bool", "float", "str", "exec", "cuda.core exec", "handle of unknown kind"],
 )
 def test_what_is_no_graph_is_refused_with_what_is(graph: Any) -> None:
-    with pytest.raises(GraphReadError, match="give an int, a CUgraph, a cudaGraph_t, a torch CUDAGraph") as caught:
+    with pytest.raises(GraphReadError, match="pass an int, a CUgraph, a cudaGraph_t, a torch CUDAGraph") as caught:
         graph_handle(graph)
     assert caught.value.code == "graph_read"
 
@@ -97,8 +97,8 @@ def test_a_torch_graph_that_keeps_none_says_how_to_keep_it() -> None:
     with pytest.raises(GraphReadError) as caught:
         graph_handle(TorchGraph(cause))
     assert str(caught.value) == (
-        "torch has no graph to read (You cannot access the raw cudaGraph_t instance); make it with "
-        "torch.cuda.CUDAGraph(keep_graph=True), and read it after capture_end() and before reset()"
+        "the torch object has no readable graph (You cannot access the raw cudaGraph_t instance); create it with "
+        "torch.cuda.CUDAGraph(keep_graph=True), and read it between capture_end() and reset()"
     )
     assert caught.value.__cause__ is cause
 

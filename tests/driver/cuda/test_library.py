@@ -52,8 +52,8 @@ def test_without_libcuda_the_remedy_is_the_driver(monkeypatch: pytest.MonkeyPatc
         CudaDriver()
     assert caught.value.reason == "no_libcuda"
     assert str(caught.value) == (
-        "libcuda cannot be loaded (Failed to dlopen libcuda.so.1); install NVIDIA's driver, "
-        "and in a container start it with --gpus"
+        "libcuda cannot be loaded (Failed to dlopen libcuda.so.1); install the NVIDIA driver; "
+        "start containers with --gpus"
     )
     assert caught.value.__cause__ is cause
 
@@ -75,7 +75,7 @@ def test_no_device_is_named() -> None:
     with pytest.raises(DriverUnavailableError) as caught:
         CudaDriver(fake.resolve)
     assert caught.value.reason == "no_device"
-    assert str(caught.value) == "cuInit finds no CUDA device; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+    assert str(caught.value) == "cuInit found no CUDA device; check nvidia-smi and CUDA_VISIBLE_DEVICES"
 
 
 def test_no_context_is_named_where_a_call_needs_one() -> None:
@@ -84,7 +84,7 @@ def test_no_context_is_named_where_a_call_needs_one() -> None:
         driver.mem_get_info()
     assert caught.value.reason == "no_context"
     assert str(caught.value) == (
-        "cuMemGetInfo needs a CUDA context and none is current on this thread; "
+        "cuMemGetInfo needs a CUDA context, but none is current on this thread; "
         "make one current first (torch.cuda.init(), or cuCtxSetCurrent)"
     )
 
@@ -94,11 +94,11 @@ def test_a_function_that_the_driver_lacks_is_named_with_its_version() -> None:
     with pytest.raises(DriverUnavailableError) as caught:
         CudaDriver(fake.resolve)
     assert caught.value.reason == "missing_function"
-    assert str(caught.value) == "this driver has no cuGraphGetEdges of CUDA 12.3; update NVIDIA's driver"
+    assert str(caught.value) == "this driver lacks cuGraphGetEdges of CUDA 12.3; update the NVIDIA driver"
 
 
 def test_a_driver_before_12_3_is_refused_at_once() -> None:
-    with pytest.raises(DriverUnavailableError, match=r"has no cuGraphGetEdges of CUDA 12\.3"):
+    with pytest.raises(DriverUnavailableError, match=r"lacks cuGraphGetEdges of CUDA 12\.3"):
         FakeDriver(version=12020).driver()
 
 
@@ -114,15 +114,14 @@ def test_an_error_names_function_result_and_what_to_do(fake: FakeDriver) -> None
     )
     assert str(caught.value) == (
         "cuGraphGetNodes failed with CUDA_ERROR_INVALID_HANDLE (400): "
-        "the handle is no longer valid; keep the graph, module or stream alive while it is used"
+        "the handle is invalid; keep the graph, module or stream alive while it is in use"
     )
 
 
 def test_a_result_that_the_driver_cannot_name_keeps_its_number(fake: FakeDriver) -> None:
     error = fake.driver().library.error("cuInit", 4711)
     assert str(error) == (
-        "cuInit failed with an unknown CUresult (4711): "
-        "look the error up in the CUDA driver API's documentation of CUresult"
+        "cuInit failed with an unknown CUresult (4711): see CUresult in the CUDA driver API documentation"
     )
 
 

@@ -259,7 +259,7 @@ def test_an_impossible_count_of_attributes_is_a_problem_and_no_value(seen: Obser
     _, (node,) = program.capture([CLUSTER] * 65)
     assert seen.attributes(node) is None
     assert list(seen.problems) == [
-        "a launch with an impossible number of attributes; its node stays unobserved",
+        "a launch has an impossible number of attributes; its node is unobserved",
     ]
 
 
@@ -339,7 +339,7 @@ def test_observing_that_has_ended_answers_nothing(cupti: FakeCupti, seen: Observ
     with pytest.raises(ObserveError) as ended:
         seen.attributes(node)
     assert str(ended.value) == (
-        "observing has ended, and handles may have come back as others since; read graphs while it lasts"
+        "observing has ended, and handles may have been reused since; read graphs inside the `observe` block"
     )
     assert ended.value.code == "observe_ended"
     with pytest.raises(ObserveError):

@@ -88,9 +88,13 @@ def test_an_id_without_a_type_keeps_its_bytes() -> None:
 @pytest.mark.parametrize(
     ("attribute_id", "value", "message"),
     [
-        (4, 2, "the value of launch attribute 4 is of type ClusterDim, not 2"),
-        (8, ClusterDim(x=1, y=1, z=1), "the value of launch attribute 8 is of type int, not ClusterDim(x=1, y=1, z=1)"),
-        (15, 2, "the value of launch attribute 15 is of type RawValue, not 2"),
+        (4, 2, "the value of launch attribute 4 must be of type ClusterDim, not 2"),
+        (
+            8,
+            ClusterDim(x=1, y=1, z=1),
+            "the value of launch attribute 8 must be of type int, not ClusterDim(x=1, y=1, z=1)",
+        ),
+        (15, 2, "the value of launch attribute 15 must be of type RawValue, not 2"),
     ],
 )
 def test_a_value_of_another_type_is_refused(attribute_id: int, value: AttributeValue, message: str) -> None:
@@ -101,11 +105,11 @@ def test_a_value_of_another_type_is_refused(attribute_id: int, value: AttributeV
 
 @pytest.mark.parametrize("size", [0, 4, 63, 65])
 def test_a_value_has_64_bytes(size: int) -> None:
-    with pytest.raises(GraphReadError, match=f"has {size} bytes; give the union's 64 bytes"):
+    with pytest.raises(GraphReadError, match=f"has {size} bytes; pass the union's 64 bytes"):
         decode_attribute(2, bytes(size))
 
 
 def test_exactly_2_to_53_minus_1_is_the_largest() -> None:
     assert exact(2**53 - 1, "x") == 2**53 - 1
-    with pytest.raises(GraphReadError, match=r"x is 0x20000000000000, above 2\*\*53 - 1"):
+    with pytest.raises(GraphReadError, match=r"x is 0x20000000000000; numbers above 2\*\*53 - 1"):
         exact(2**53, "x")

@@ -279,7 +279,7 @@ def test_a_destroyed_graph_is_an_error_that_says_so(fake: FakeDriver) -> None:
     driver = fake.driver()
     graph = driver.graph_create()
     driver.graph_destroy(graph)
-    with pytest.raises(GraphReadError, match=r"no graph that the driver knows .+ before it is") as caught:
+    with pytest.raises(GraphReadError, match=r"the driver does not know graph .+ before it is") as caught:
         read_graph(graph, driver=driver)
     assert caught.value.code == "graph_read"
     assert isinstance(caught.value.__cause__, DriverCallError)
@@ -296,7 +296,7 @@ def test_an_edge_that_leads_out_of_the_graph_is_an_error(fake: FakeDriver) -> No
         def graph_nodes(self, graph: int) -> list[int]:
             return [node for node in super().graph_nodes(graph) if node != hidden.handle]
 
-    with pytest.raises(GraphReadError, match="leads out of it; do not change a graph while it is read"):
+    with pytest.raises(GraphReadError, match="leads outside it; do not change a graph while it is read"):
         read_graph(graph.graph, driver=Late(fake.resolve))
 
 
@@ -309,7 +309,7 @@ def test_graphs_nested_deeper_than_a_dump_can_hold_are_refused(fake: FakeDriver)
         inner = outer
     with pytest.raises(GraphReadError) as caught:
         read_graph(inner.graph, driver=driver)
-    assert str(caught.value) == ("graphs are nested more than 32 deep, which no dump can hold; flatten the innermost")
+    assert str(caught.value) == ("graphs are nested more than 32 deep, the limit of a dump; flatten the innermost")
     deepest = read_graph(fake.graphs[inner.graph].nodes[0].children[0].handle, driver=driver)
     assert digest(deepest)
 

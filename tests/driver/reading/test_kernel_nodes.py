@@ -95,7 +95,7 @@ def test_a_failure_that_is_no_refusal_is_an_error(fake: FakeDriver) -> None:
         read_graph(graph.graph, driver=fake.driver())
     assert str(caught.value) == (
         "cuGraphKernelNodeGetAttribute failed with CUDA_ERROR_ILLEGAL_ADDRESS (700): "
-        "a kernel of this process read or wrote a wrong address; nothing works in this process any more"
+        "a kernel accessed an invalid address; restart the process, its context is unusable"
     )
 
 
@@ -188,5 +188,5 @@ def test_a_kernel_whose_module_was_unloaded_is_an_error_that_says_so(fake: FakeD
     driver = fake.driver()
     graph = kernel_graph(driver)
     driver.module_unload(next(iter(fake.modules)))
-    with pytest.raises(GraphReadError, match="keep modules loaded as long as graphs that use them"):
+    with pytest.raises(GraphReadError, match="keep modules loaded while graphs use them"):
         read_graph(graph.graph, driver=driver)

@@ -113,7 +113,7 @@ def test_function_missing_in_the_driver() -> None:
     """One typed error, not an AttributeError of the bindings and not a RuntimeError of the driver."""
     fake = FakeDriver(missing=frozenset({"cuGraphLaunch"}))
     driver = fake.driver()
-    with pytest.raises(DriverUnavailableError, match=r"this driver has no cuGraphLaunch of CUDA 10\.0"):
+    with pytest.raises(DriverUnavailableError, match=r"this driver lacks cuGraphLaunch of CUDA 10\.0"):
         driver.graph_launch(1, 0)
 
 

@@ -105,8 +105,8 @@ def begin() -> None:
 def say(problem: str) -> None:
     """Leave a line for the report."""
     try:
-        place = os.path.join(os.environ["SIGCONTRACT_RECORD_STATUS"], f"{os.getpid()}.problem")
-        with open(place, "a", encoding="utf-8", errors="backslashreplace") as file:
+        path = os.path.join(os.environ["SIGCONTRACT_RECORD_STATUS"], f"{os.getpid()}.problem")
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(problem + "\n")
     except (KeyError, OSError):
         return  # there is nowhere left to say it

@@ -1,4 +1,4 @@
-"""The calls by which a driver is measured: modules, memory, streams, and graphs made by hand or by capture."""
+"""Calls that build test graphs: modules, memory, streams, explicit and captured graphs."""
 
 from collections.abc import Sequence
 from ctypes import Array, addressof, byref, c_char, c_uint64, c_void_p, create_string_buffer
@@ -17,12 +17,12 @@ __all__ = ["BuildCalls", "handle_array"]
 
 
 class BuildCalls:
-    """`BuildApi` beyond `DriverApi`, on a library that a subclass opens."""
+    """The calls that `BuildApi` adds to `DriverApi`; a subclass provides the library."""
 
     library: Library
 
     def primary_context_retain(self, device: int) -> int:
-        """cuDevicePrimaryCtxRetain: a CUcontext, to be given back with `primary_context_release`."""
+        """cuDevicePrimaryCtxRetain: a CUcontext; release it with `primary_context_release`."""
         return self._made("cuDevicePrimaryCtxRetain", device)
 
     def primary_context_release(self, device: int) -> None:

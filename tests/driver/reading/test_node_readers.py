@@ -4,7 +4,7 @@ import pytest
 
 from sigcontract.driver.cuda.layouts import BatchMemOpNodeParams, ConditionalNodeParams, MemAllocNodeParams
 from sigcontract.driver.reading.graph import read_graph
-from sigcontract.driver.reading.node_params import NODE_READERS, body_graphs
+from sigcontract.driver.reading.node_readers import NODE_READERS, body_graphs
 from sigcontract.errors import GraphReadError
 from sigcontract.model.nodes import (
     BatchMemOpNode,
@@ -127,7 +127,7 @@ def test_a_handle_that_json_cannot_hold_is_an_error(fake: FakeDriver) -> None:
     with pytest.raises(GraphReadError) as caught:
         read_graph(graph.graph, driver=driver)
     assert str(caught.value) == (
-        "CUevent is 0x20000000000000, above 2**53 - 1; such a number cannot be recorded exactly: report this"
+        "CUevent is 0x20000000000000; numbers above 2**53 - 1 cannot be recorded exactly: please report this"
     )
 
 
