@@ -11,6 +11,7 @@ __all__ = [
     "DriverCallError",
     "DriverError",
     "DriverUnavailableError",
+    "EngineError",
     "FileError",
     "GraphReadError",
     "InvariantError",
@@ -157,6 +158,12 @@ class NotComparableError(SigcontractError):
     """Two inputs cannot be compared: other kinds of document, a label twice, a profile of another driver."""
 
     code = "not_comparable"
+
+
+class EngineError(SigcontractError):
+    """An engine that was asked a question cannot be reached, does not take the query, or died."""
+
+    code = "engine"
 
 
 class RegistryError(SigcontractError):

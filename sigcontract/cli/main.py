@@ -23,7 +23,18 @@ from sigcontract.report import (
 __all__ = ["COMMANDS", "console", "main"]
 
 #: Each is a module of this package with ``register`` and ``run``. Only the command that was asked for is imported.
-COMMANDS: tuple[str, ...] = ("record", "show", "validate", "migrate", "diff", "groups", "schema", "rules", "doctor")
+COMMANDS: tuple[str, ...] = (
+    "record",
+    "show",
+    "validate",
+    "migrate",
+    "diff",
+    "groups",
+    "fleet",
+    "schema",
+    "rules",
+    "doctor",
+)
 
 #: What a shell reports for a program that SIGINT or SIGPIPE ended.
 _INTERRUPTED = 130

@@ -10,6 +10,9 @@ from sigcontract.errors import RecordError, UsageError, VersionError
 from sigcontract.model import (
     DriverProfile,
     DumpDiff,
+    FleetQueryResult,
+    FleetReport,
+    RankDiffs,
     Record,
     SignatureDump,
 )
@@ -19,7 +22,7 @@ from sigcontract.wire.envelope import document_type, fields_of
 __all__ = ["FORMS", "Document", "Form", "document_name", "form_named", "form_of"]
 
 #: What a file of this package can hold.
-Document = SignatureDump | DriverProfile | DumpDiff
+Document = SignatureDump | DriverProfile | DumpDiff | FleetReport | RankDiffs | FleetQueryResult
 
 
 class Form:
@@ -103,6 +106,9 @@ FORMS: dict[tuple[str, int], Form] = {
         ),
         _flat("sigcontract.profile", 1, DriverProfile),
         _flat("sigcontract.diff", 1, DumpDiff),
+        _flat("sigcontract.fleet", 1, FleetReport),
+        _flat("sigcontract.fleet-diff", 1, RankDiffs),
+        _flat("sigcontract.fleet-query", 1, FleetQueryResult),
     )
 }
 

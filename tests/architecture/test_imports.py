@@ -23,6 +23,7 @@ ROOMS = (
     "driver",
     "registry",
     "compare",
+    "fleet",
     "report",
     "cli",
 )
