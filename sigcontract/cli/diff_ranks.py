@@ -6,10 +6,10 @@ import sys
 from sigcontract.cli.parser import Exit
 from sigcontract.cli.profiles import load_profile
 from sigcontract.cli.terminal import columns, status_line, use_color
-from sigcontract.compare import gate
+from sigcontract.compare import DumpComparison, gate
 from sigcontract.errors import UsageError
-from sigcontract.fleet import RankComparison, compare_by_rank
-from sigcontract.model import Verdict
+from sigcontract.fleet import compare_by_rank
+from sigcontract.model import RankDiff, RankDiffs, Verdict
 from sigcontract.report import counted, diff_text, gap_lines, safe
 from sigcontract.wire import encode
 
@@ -23,35 +23,35 @@ def run_by_rank(args: argparse.Namespace) -> int:
     if args.pair or args.output or args.format not in ("text", "json"):
         raise UsageError("folders are compared rank by rank, as text or json; give two dumps for anything else")
     profile = None if args.profile is None else load_profile(args.profile)
+    drawn: list[str] = []
+
+    def draw(each: RankDiff, comparison: DumpComparison) -> None:
+        drawn.extend(("", f"rank {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
+        shown = diff_text(comparison, color=use_color(sys.stdout), width=columns() - 2)
+        drawn.extend(f"  {line}".rstrip() for line in shown.splitlines())
+
     with status_line() as say:
-        compared = compare_by_rank(
+        found = compare_by_rank(
             [args.old],
             [args.new],
             profile,
             policy=args.policy,
             labels=args.graph,
             each=lambda number, of: say(f"{number}/{of} pairs"),
+            tell=draw if args.format == "text" else lambda *_: None,
         )
-    document = compared.document
-    sys.stdout.write(encode(document).decode() if args.format == "json" else _text(compared))
-    passed = gate((finding for each in document.diffs for finding in each.diff.findings), args.fail_on)
-    if passed == "passed" and (document.gaps or not document.diffs):
+    if args.format == "json":
+        sys.stdout.write(encode(found).decode())
+    else:
+        gaps = ["", *gap_lines(found.gaps)] if found.gaps else []
+        sys.stdout.write("\n".join([_head(found), *drawn, *gaps]) + "\n")
+    passed = gate((finding for each in found.diffs for finding in each.diff.findings), args.fail_on)
+    if passed == "passed" and (found.gaps or not found.diffs):
         passed = "undetermined"
     return _STATUS[passed]
 
 
-def _text(compared: RankComparison) -> str:
-    document = compared.document
-    lines = []
-    differing = sum(each.diff.verdict is not Verdict.IDENTICAL for each in document.diffs)
-    kinds = counted(len(document.diffs), "kind")
-    lines.append(
-        f"{document.verdict}: {kinds} of rank, {differing} with differences, {counted(len(document.gaps), 'gap')}"
-    )
-    for each, comparison in zip(document.diffs, compared.comparisons, strict=True):
-        lines += ["", f"rank {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"]
-        shown = diff_text(comparison, color=use_color(sys.stdout), width=columns() - 2)
-        lines += [f"  {line}".rstrip() for line in shown.splitlines()]
-    if document.gaps:
-        lines += ["", *gap_lines(document.gaps)]
-    return "\n".join(lines) + "\n"
+def _head(found: RankDiffs) -> str:
+    differing = sum(each.diff.verdict is not Verdict.IDENTICAL for each in found.diffs)
+    gaps = f", {counted(len(found.gaps), 'gap')}" if found.gaps else ""
+    return f"{found.verdict}: {counted(len(found.diffs), 'kind')} of rank, {differing} with differences{gaps}"

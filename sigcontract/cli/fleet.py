@@ -58,8 +58,8 @@ def register(subparsers: Subparsers) -> None:
         "dumps",
         metavar="DIR|DUMP",
         nargs="+",
-        help="a folder of dumps, or a dump; after `export` likewise; after `query` a query's name or an .sql file, and a "
-        "data set",
+        help="a folder of dumps, or a dump; after `export` likewise; after `query` a query's name or an .sql file, "
+        "and a data set",
     )
     compared = parser.add_argument_group("comparing")
     compared.add_argument(
@@ -68,8 +68,8 @@ def register(subparsers: Subparsers) -> None:
     compared.add_argument(
         "--group-by",
         metavar="PATTERN",
-        help="ranks or graphs that are expected to differ: host, host=REGEX, label=REGEX, rank=REGEX, rank/N (blocks of N "
-        "ranks) or rank%%N; only those of one group are compared",
+        help="ranks or graphs that are expected to differ: host, host=REGEX, label=REGEX, rank=REGEX, rank/N (blocks "
+        "of N ranks) or rank%%N; only those of one group are compared",
     )
     compared.add_argument("--allow-incomplete", action="store_true", help="gaps are told, and do not count")
     compared.add_argument("--verify", action="store_true", help="decode every dump and check its digests")

@@ -1,11 +1,14 @@
 """``sigcontract groups``: which graphs could share one executable, and what keeps the others apart."""
 
 import argparse
+import shlex
 import sys
 
 from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
+from sigcontract.cli.terminal import columns
+from sigcontract.fleet import compare_fleet
 from sigcontract.model import (
     SignatureDump,
 )
@@ -13,7 +16,9 @@ from sigcontract.profiles import (
     named_profile,
 )
 from sigcontract.report import (
+    fleet_text,
     render_groups,
+    safe,
 )
 from sigcontract.update import (
     MEMORY_SOURCE,
@@ -27,11 +32,13 @@ from sigcontract.wire import (
 
 __all__ = ["register", "run"]
 
+#: Files that a command on one line can name.
+_FILES = 4
+
 _EXAMPLE = """\
 sigcontract groups server.dump.json                             under every policy
 sigcontract groups server.dump.json --policy share              as a registry would share
-sigcontract groups rank0.dump.json rank1.dump.json --policy portable
-                                                                which are the same on two ranks
+sigcontract groups a.dump.json b.dump.json --policy portable    which are the same in two processes
 """
 
 _DESCRIPTION = """\
@@ -68,10 +75,21 @@ def run(args: argparse.Namespace) -> int:
     """Group and show."""
     dumps = [load(path, expect=SignatureDump) for path in args.dumps]
     profile = named_profile(*dumps) if args.profile is None else load_profile(args.profile)
-    found = group_dumps(dumps, args.policy or POLICIES, profile)
+    policies = args.policy or list(POLICIES)
+    # Ranks are held against each other by `fleet`, which knows them; as groups they are one endless line.
+    by_rank = (
+        args.format == "text" and "portable" in policies and sum(d.environment.rank is not None for d in dumps) > 1
+    )
+    found = group_dumps(dumps, [policy for policy in policies if not (by_rank and policy == "portable")], profile)
     missing = gaps(dumps)
     if args.format == "json":
         write_json({"dumps": args.dumps, "gaps": missing, "memory_source": MEMORY_SOURCE, "policies": found})
     else:
-        sys.stdout.write(render_groups(found, args.dumps, missing))
+        sys.stdout.write(render_groups(found, args.dumps, missing) if found or missing or not by_rank else "")
+    if by_rank:
+        files = " ".join(map(shlex.quote, args.dumps)) if len(args.dumps) <= _FILES else "DIR"
+        sys.stdout.write(
+            f"portable: dumps of ranks, as `sigcontract fleet {safe(files)}` holds them against each other\n"
+        )
+        sys.stdout.write(fleet_text(compare_fleet(args.dumps), width=columns()))
     return Exit.UNDETERMINED if missing else Exit.OK

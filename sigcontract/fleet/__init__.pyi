@@ -20,7 +20,6 @@ from sigcontract.fleet.questions import (
     query_dataset as query_dataset,
 )
 from sigcontract.fleet.rank_pairs import (
-    RankComparison as RankComparison,
     compare_by_rank as compare_by_rank,
 )
 from sigcontract.fleet.sources import (

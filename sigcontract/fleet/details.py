@@ -110,7 +110,7 @@ def details_of(decoded: Decoded, members: Members, classes: Classes, told: set[i
     """
     base = classes.rows[classes.base]
     found: dict[int, tuple[FleetCause, ...]] = {}
-    parted: dict[int, dict[str, _Parted]] = {}
+    places: dict[int, dict[str, _Places]] = {}
     gaps = []
     for place, rows in enumerate(classes.rows):
         if place == classes.base:
@@ -120,12 +120,14 @@ def details_of(decoded: Decoded, members: Members, classes: Classes, told: set[i
             gaps.append(members.gap("not-compared", rows, detail))
             continue
         try:
-            parted[place] = _parted(decoded(base[0]), decoded(rows[0]), classes.labels)
+            parted = _parted(decoded(base[0]), decoded(rows[0]), classes.labels)
         except NotComparableError as error:
             gaps.append(members.gap("not-compared", rows, f"{members.told(rows)}: differs; {error}"))
             continue
-        found[place] = _collapsed({label: causes_of_diff(each.diff) for label, each in parted[place].items()})
-    return Details(found, tuple(_rows(members, classes, parted)), tuple(gaps))
+        # What is kept of a comparison is small; the graphs that it aligned are not.
+        found[place] = _collapsed({label: causes_of_diff(each.diff) for label, each in parted.items()})
+        places[place] = {label: _by_place(each.changes) for label, each in parted.items()}
+    return Details(found, tuple(_rows(members, classes, places)), tuple(gaps))
 
 
 class _Parted(NamedTuple):
@@ -167,12 +169,14 @@ def _collapsed(by_label: dict[str, tuple[Cause, ...]]) -> tuple[FleetCause, ...]
 
 #: Old and new value of each field that differs at one place.
 _Fields = dict[str, tuple[_Value, _Value]]
+#: The same by the path of the node in the expected graph.
+_Places = dict[str, _Fields]
 
 
-def _rows(members: Members, classes: Classes, parted: dict[int, dict[str, _Parted]]) -> Iterator[FleetRow]:
+def _rows(members: Members, classes: Classes, of_classes: dict[int, dict[str, _Places]]) -> Iterator[FleetRow]:
     """Yield where the classes part: one row for each graph and place, equal ones of a graph together."""
     for label in classes.labels:
-        of_class = {place: _by_place(each[label].changes) for place, each in parted.items() if label in each}
+        of_class = {place: each[label] for place, each in of_classes.items() if label in each}
         alike: dict[tuple[tuple[str, ...], tuple[FleetCell, ...]], list[str]] = {}
         for path in dict.fromkeys(path for places in of_class.values() for path in places):
             at = {place: places.get(path, {}) for place, places in of_class.items()}
@@ -189,9 +193,9 @@ def _rows(members: Members, classes: Classes, parted: dict[int, dict[str, _Parte
             )
 
 
-def _by_place(changes: GraphChanges) -> dict[str, _Fields]:
+def _by_place(changes: GraphChanges) -> _Places:
     """Return what differs at each node, by its path in the old graph; of an added node, in the new one."""
-    places: dict[str, _Fields] = {}
+    places: _Places = {}
     for change in changes.changes:
         if not change.known:
             continue

@@ -1,7 +1,6 @@
 """Two folders of dumps compared rank by rank: what changed between two runs of one job."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import NamedTuple
 
 from sigcontract.compare import DumpComparison, compare_dumps
 from sigcontract.errors import NotComparableError, SigcontractError, UsageError
@@ -11,14 +10,7 @@ from sigcontract.fleet.ranks import ranges
 from sigcontract.fleet.sources import DumpInput, Source, read_sources
 from sigcontract.model import DriverProfile, FleetGap, FleetGapKind, RankDiff, RankDiffs, Verdict
 
-__all__ = ["RankComparison", "compare_by_rank"]
-
-
-class RankComparison(NamedTuple):
-    """The comparison rank by rank as a document, and behind each of its diffs what a report draws."""
-
-    document: RankDiffs
-    comparisons: tuple[DumpComparison, ...]
+__all__ = ["compare_by_rank"]
 
 
 def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions about them
@@ -29,7 +21,8 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
     policy: str = "portable",
     labels: Sequence[str] = (),
     each: Callable[[int, int], None] = lambda *_: None,
-) -> RankComparison:
+    tell: Callable[[RankDiff, DumpComparison], None] = lambda *_: None,
+) -> RankDiffs:
     """Compare the dumps of each rank in one run with those of the same rank in another.
 
     Ranks whose graphs are those of another rank in both runs are compared once.
@@ -42,6 +35,8 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
         As for `sigcontract.compare.compare_dumps`.
     each
         Called before each pair is compared, with its number and how many there are.
+    tell
+        Called with each diff and what a report draws behind it, which is not held any longer.
 
     Raises
     ------
@@ -64,7 +59,7 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
         pair = [run.sources[rows[rank]] for run, rows in zip(members, by_rank, strict=True)]
         alike.setdefault(tuple(map(_content, pair)), []).append(rank)
     decoded = [Decoded(run.sources) for run in members]
-    diffs, comparisons = [], []
+    diffs: list[RankDiff] = []
     for number, ranks in enumerate(alike.values(), 1):
         each(number, len(alike))
         rows_of_pair = [rows[ranks[0]] for rows in by_rank]
@@ -79,12 +74,11 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
             continue
         files = [run.sources[row].name for run, row in zip(members, rows_of_pair, strict=True)]
         diffs.append(RankDiff(ranks=ranges(ranks), old_file=files[0], new_file=files[1], diff=compared.diff))
-        comparisons.append(compared)
+        tell(diffs[-1], compared)
     verdicts = [diff.diff.verdict for diff in diffs]
     if gaps or not diffs:
         verdicts.append(Verdict.UNDETERMINED)
-    document = RankDiffs(verdict=Verdict.worst(verdicts), diffs=tuple(diffs), gaps=tuple(gaps))
-    return RankComparison(document, tuple(comparisons))
+    return RankDiffs(verdict=Verdict.worst(verdicts), diffs=tuple(diffs), gaps=tuple(gaps))
 
 
 def _by_rank(members: Members, gaps: list[FleetGap]) -> Iterator[tuple[int, int]]:
