@@ -47,7 +47,11 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
     """
     try:
         with Path(path).open("rb") as file:
-            data = file.read(max_bytes + 1)
+            # A read of the limit's size would take that much memory first. A pipe has no size, and a file may grow.
+            size = min(os.fstat(file.fileno()).st_size, max_bytes)
+            data = file.read(size + 1)
+            if len(data) > size:
+                data += file.read(max_bytes - size)
     except (OSError, ValueError) as error:
         raise _file_error("read", path, error) from error
     if len(data) > max_bytes:
