@@ -1,11 +1,13 @@
 # `make demo` and `make test` need Python 3.11 or later, its venv module, and a package index that pip can reach.
 # Each makes its own environment beside this file (.venv-demo, .venv-test) and makes it anew when pyproject.toml changes.
+# `make generated` writes the files that are generated, `make generated CHECK=1` compares them; `make docs` builds the
+# pages and the API reference into build/docs.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PYTEST_ARGS ?=
 
-.PHONY: demo test clean python
+.PHONY: demo test generated docs clean python
 
 demo: .venv-demo/ready
 	.venv-demo/bin/sigcontract show examples/torch-block.dump.json --graph decode/bs=1
@@ -14,11 +16,18 @@ demo: .venv-demo/ready
 test: .venv-test/ready
 	.venv-test/bin/python -m pytest -n auto --maxprocesses 8 $(PYTEST_ARGS)
 
+generated: .venv-test/ready
+	.venv-test/bin/python -m tools.generate $(if $(CHECK),--check)
+
+docs: .venv-docs/ready
+	.venv-docs/bin/python -m sphinx --builder dirhtml --fail-on-warning --keep-going --quiet docs build/docs
+
 clean:
-	rm -rf .venv-demo .venv-test
+	rm -rf .venv-demo .venv-test .venv-docs build
 
 .venv-demo/ready: EXTRAS = report,zstd
 .venv-test/ready: EXTRAS = test
+.venv-docs/ready: EXTRAS = docs
 .venv-%/ready: pyproject.toml | python
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/python -m pip install --quiet --upgrade pip

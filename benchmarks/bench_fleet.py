@@ -1,7 +1,7 @@
 """What many ranks cost: headers against whole dumps, 1,000 ranks, and questions on a simulated fleet.
 
-``python benchmarks/bench_fleet.py [--json FILE] [--ranks N] [--rows N]``. Needs the extra ``fleet`` for its second part.
-The dumps are made of the layers of ``examples/observed/torch-block.dump.json``; the simulated data set is drawn by seed.
+``python benchmarks/bench_fleet.py [--json FILE] [--ranks N] [--rows N]``. Its second part needs the extra ``fleet``.
+The dumps are made of the layers of ``examples/observed/torch-block.dump.json``; the simulated data set is made by seed.
 """
 
 import argparse
@@ -122,7 +122,8 @@ COPY (
         (i % {nodes})::BIGINT AS position,
         'nodes[' || (i % {nodes}) || ']' AS path,
         'sha256:' || md5('g' || (i % {per_rank} // {nodes}) || (i // {per_rank} % 997 = {seed})) AS portable_digest,
-        'sha256:' || md5('n' || (i % {nodes} % 11) || (i // {per_rank} % 997 = {seed} AND i % {nodes} = 70)) AS node_digest,
+        'sha256:' || md5('n' || (i % {nodes} % 11) || (i // {per_rank} % 997 = {seed} AND i % {nodes} = 70))
+            AS node_digest,
         'kernel' AS type,
         'kernel_' || (i % {nodes} % 11) AS name,
         CASE WHEN i // {per_rank} % 997 = {seed} AND i % {nodes} = 70 THEN 2 ELSE 1 END::BIGINT AS grid_x,

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.dump import LabeledGraph, SignatureDump
-from sigcontract.model.findings import UpdateResult, Verdict
+from sigcontract.model.findings import Verdict
 from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import GraphSignature
 from sigcontract.update.policies import key, same

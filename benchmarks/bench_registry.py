@@ -67,9 +67,9 @@ def measure_signatures() -> dict[str, float]:
 
 def measure_device() -> dict[str, float]:
     """Compare the registry with the bare driver calls that it is made of."""
-    from tests.gpu.build import build, destroy  # noqa: PLC0415  needs cuda-bindings
-    from tests.gpu.rig import Rig  # noqa: PLC0415
-    from tests.gpu.specs import Edge, GraphSpec, Kernel  # noqa: PLC0415
+    from lab.capture import build, destroy  # noqa: PLC0415  needs cuda-bindings
+    from lab.rig import Rig  # noqa: PLC0415
+    from lab.specs import Edge, GraphSpec, Kernel  # noqa: PLC0415
 
     rig = Rig()
 

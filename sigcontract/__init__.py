@@ -6,6 +6,6 @@ CUDA nor pydantic. Live graphs are read by `sigcontract.driver`, shared by `sigc
 
 from sigcontract.doors import attach
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __getattr__, __dir__, __all__ = attach(__spec__)

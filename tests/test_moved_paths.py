@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from sigcontract.driver import verify_update
-from sigcontract.update import key, same
+from sigcontract.update import gaps, group_dumps, key, same
 
 
 def test_the_policies_moved_to_update() -> None:
@@ -20,3 +20,10 @@ def test_verifying_an_update_moved_to_the_door_of_the_driver() -> None:
     with pytest.warns(DeprecationWarning, match=r"^import verify_update from sigcontract\.driver$"):
         from sigcontract.driver import verify  # noqa: PLC0415  the import is what warns
     assert verify.verify_update is verify_update
+
+
+def test_groups_of_dumps_moved_to_update() -> None:
+    sys.modules.pop("sigcontract.compare.groups", None)
+    with pytest.warns(DeprecationWarning, match=r"^import group_dumps and gaps from sigcontract\.update$"):
+        from sigcontract.compare import groups  # noqa: PLC0415  the import is what warns
+    assert (groups.group_dumps, groups.gaps) == (group_dumps, gaps)

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sigcontract.cli.diff_ranks import run_by_rank
+from sigcontract.cli.output import printable_json
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.cli.terminal import columns, use_color
+from sigcontract.cli.workflow import commands
 from sigcontract.compare import (
     FAIL_ON,
     DumpComparison,
@@ -101,6 +103,11 @@ def register(subparsers: Subparsers) -> None:
         metavar=("OLD", "NEW"),
         help="compare the graph labelled OLD with the one labelled NEW, whatever their labels say; may be repeated",
     )
+    parser.add_argument(
+        "--verdicts",
+        action=argparse.BooleanOptionalAction,
+        help="text: say of each change what an update makes of it, and why (default: within one capture)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -116,9 +123,12 @@ def run(args: argparse.Namespace) -> int:
         comparison = compare_dumps(old, new, profile, policy=args.policy, labels=args.graph, pairs=args.pair)
         for form, file in outputs:
             if file == "-":
-                sys.stdout.write(_rendered(comparison, form, color=use_color(sys.stdout), width=columns()))
+                color, width = use_color(sys.stdout), columns()
+                stream = commands(sys.stdout) if form == "github" else sys.stdout
+                sys.stdout.flush()
+                stream.write(_rendered(comparison, form, color=color, width=width, verdicts=args.verdicts))
             else:
-                write_bytes(Path(file), _rendered(comparison, form).encode())
+                write_bytes(Path(file), _rendered(comparison, form, verdicts=args.verdicts).encode())
     return _STATUS[gate(comparison.diff.findings, args.fail_on)]
 
 
@@ -141,11 +151,13 @@ def _same_file(a: str, b: str) -> bool:
         return False  # loading says what is wrong with it
 
 
-def _rendered(comparison: DumpComparison, form: str, *, color: bool = False, width: int = 120) -> str:
+def _rendered(
+    comparison: DumpComparison, form: str, *, color: bool = False, width: int = 120, verdicts: bool | None = None
+) -> str:
     if form == "text":
-        return diff_text(comparison, color=color, width=width)
+        return diff_text(comparison, color=color, width=width, verdicts=verdicts)
     if form == "json":
-        return encode(comparison.diff).decode()
+        return printable_json(encode(comparison.diff).decode())
     return _FORMS_OF_DIFF[form](comparison.diff)
 
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from sigcontract.cli.output import printable_json
 from sigcontract.cli.parser import Exit
 from sigcontract.cli.profiles import load_profile
 from sigcontract.cli.terminal import columns, status_line, use_color
@@ -41,7 +42,7 @@ def run_by_rank(args: argparse.Namespace) -> int:
             tell=draw if args.format == "text" else lambda *_: None,
         )
     if args.format == "json":
-        sys.stdout.write(encode(found).decode())
+        sys.stdout.write(printable_json(encode(found).decode()))
     else:
         gaps = ["", *gap_lines(found.gaps)] if found.gaps else []
         sys.stdout.write("\n".join([_head(found), *drawn, *gaps]) + "\n")

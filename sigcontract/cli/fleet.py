@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from sigcontract.cli.output import printable_json
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import columns, status_line, use_color
 from sigcontract.errors import UsageError
@@ -126,7 +127,7 @@ def _reference(given: str | None) -> int | str | None:
 
 def _rendered(report: FleetReport, form: str) -> str:
     if form == "json":
-        return encode(report).decode()
+        return printable_json(encode(report).decode())
     if form == "markdown":
         return fleet_markdown(report)
     return fleet_text(report, color=use_color(sys.stdout), width=columns())
@@ -156,5 +157,5 @@ def _query(args: argparse.Namespace) -> int:
         raise UsageError(f"fleet query takes a query and a data set; the queries are:{known}")
     _, query, dataset = args.dumps
     result = query_dataset(query, dataset, engine=args.engine or "duckdb", memory_limit=args.memory_limit)
-    sys.stdout.write(encode(result).decode() if args.format == "json" else query_text(result))
+    sys.stdout.write(printable_json(encode(result).decode()) if args.format == "json" else query_text(result))
     return Exit.OK

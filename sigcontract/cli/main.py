@@ -15,6 +15,7 @@ from typing import Protocol, cast
 
 from sigcontract import __version__
 from sigcontract.cli.parser import Exit, Parser, Subparsers
+from sigcontract.cli.workflow import without_commands
 from sigcontract.errors import NotComparableError, SigcontractError, UsageError
 from sigcontract.report import (
     safe,
@@ -77,8 +78,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit status, as the module says.
     """
+    with without_commands():
+        return _status(list(sys.argv[1:] if argv is None else argv))
+
+
+def _status(arguments: list[str]) -> int:
     try:
-        status = _run(list(sys.argv[1:] if argv is None else argv))
+        status = _run(arguments)
         sys.stdout.flush()
     except SigcontractError as error:
         _complain(error.code, ", ".join([str(error), *getattr(error, "__notes__", ())]))
@@ -158,6 +164,7 @@ def _nearest(command: str) -> str:
 
 def _complain(code: str, message: str) -> None:
     sys.stderr.write(f"sigcontract: error[{code}]: {safe(message)}\n")
+    sys.stderr.flush()
 
 
 def _fault(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:

@@ -5,13 +5,11 @@ import functools
 import os
 import resource
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import msgspec
@@ -22,6 +20,7 @@ from sigcontract.driver import (
     ProcessReport,
     RecordSettings,
     read_reports,
+    run_program,
 )
 from sigcontract.errors import FileError, UsageError
 from sigcontract.report import (
@@ -43,11 +42,6 @@ example:
   sigcontract record -o dumps -- python serve.py --port 8000
   sigcontract record -o dumps --label 'decode/{caller}' -m my_package.serve
 """
-
-#: Signals that a program is commonly sent; passed on, so that it does not matter which of the two gets them.
-_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT, signal.SIGWINCH)
-#: Signals that a terminal sends to both.
-_FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 
 
 def register(subparsers: Subparsers) -> None:
@@ -143,9 +137,10 @@ def run(args: argparse.Namespace) -> int:
     )
     settings.check()
     folder = _writable(args.output)
-    with tempfile.TemporaryDirectory(prefix="sigcontract-record-") as temporary:
-        status = Path(temporary)
-        ended = _run(args.command, settings.environment(folder, status, os.environ, tuple(args.at)))
+    demand = None if settings.demand is None else signal.Signals[settings.demand]
+    with _status_folder() as status:
+        environment = settings.environment(folder, status, os.environ, tuple(args.at))
+        ended = run_program(args.command, environment, status, demand)
         reports = read_reports(status)
     _tell(reports, folder)
     if args.report is not None:
@@ -153,6 +148,18 @@ def run(args: argparse.Namespace) -> int:
     if ended < 0:
         _end_by(-ended)
     return ended
+
+
+@contextmanager
+def _status_folder() -> Iterator[Path]:
+    """Make the folder that recorded processes report to. What cannot be removed must not cost the program's status."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="sigcontract-record-", ignore_cleanup_errors=True)
+    except OSError as error:
+        msg = f"nothing can be written to {tempfile.gettempdir()}: {error.strerror}; set TMPDIR to another folder"
+        raise FileError(msg, file=tempfile.gettempdir()) from error
+    with folder as name:
+        yield Path(name)
 
 
 def _writable(folder: Path) -> Path:
@@ -173,37 +180,6 @@ def _writable(folder: Path) -> Path:
     return folder.resolve()
 
 
-def _run(command: list[str], environment: dict[str, str]) -> int:
-    """Run the program to its end and return its status as subprocess gives it, negative for a signal."""
-    with _signals() as started:
-        try:
-            process = subprocess.Popen(command, env=environment)  # noqa: S603  running it is what was asked for
-        except OSError as error:
-            msg = f"{command[0]} cannot be run: {error.strerror}; check its name and that it may be executed"
-            raise FileError(msg, file=command[0]) from error
-        started.append(process)
-        return process.wait()
-
-
-@contextmanager
-def _signals() -> Iterator[list["subprocess.Popen[bytes]"]]:
-    """Pass signals on to the process that is put into the list; leave those of the terminal to it alone."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        for process in processes:
-            process.send_signal(number)
-
-    before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
-    # A handler, not SIG_IGN: the program would inherit that one.
-    before |= {number: signal.signal(number, lambda _number, _frame: None) for number in _FROM_TERMINAL}
-    try:
-        yield processes
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _end_by(number: int) -> None:
     """End by the signal that ended the program, so that whoever waits for this process sees the same."""
     sys.stdout.flush()
@@ -215,8 +191,9 @@ def _end_by(number: int) -> None:
 
 
 def _tell(reports: list[ProcessReport], folder: Path) -> None:
-    for line in _lines(reports, folder):
-        sys.stderr.write(f"sigcontract: record: {safe(line)}\n")
+    with suppress(OSError):  # whoever closed standard error reads nothing; the status is the program's all the same
+        for line in _lines(reports, folder):
+            sys.stderr.write(f"sigcontract: record: {safe(line)}\n")
 
 
 def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
@@ -250,4 +227,5 @@ def _save_report(path: Path, reports: list[ProcessReport]) -> None:
     try:
         path.write_bytes(msgspec.json.format(msgspec.json.encode(reports), indent=2) + b"\n")
     except OSError as error:
-        sys.stderr.write(f"sigcontract: record: the report could not be written to {path}: {error.strerror}\n")
+        with suppress(OSError):
+            sys.stderr.write(f"sigcontract: record: the report could not be written to {path}: {error.strerror}\n")

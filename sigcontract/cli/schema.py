@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 from sigcontract.cli.output import write_json
@@ -14,6 +13,8 @@ from sigcontract.report import (
 from sigcontract.wire import (
     FORMS,
     check_files,
+    schema,
+    schema_sha256,
     schema_text,
     write_files,
 )
@@ -74,7 +75,7 @@ def _list(args: argparse.Namespace) -> int:
         {
             "document": form.document,
             "version": form.version,
-            "sha256": sha256(schema_text(form.document, form.version).encode()).hexdigest(),
+            "sha256": schema_sha256(schema(form.document, form.version)),
         }
         for form in FORMS.values()
     ]

@@ -12,6 +12,7 @@ from sigcontract.cli.profiles import shipped
 from sigcontract.cli.terminal import columns, use_color
 from sigcontract.compare import (
     Block,
+    FoldedBlock,
     fold,
 )
 from sigcontract.errors import FileError, UsageError
@@ -26,8 +27,11 @@ from sigcontract.report import (
     NodeRow,
     counted,
     demangle,
+    folded_rows,
+    is_too_long,
     kernels_of,
     profile_lines,
+    programmatic_edges,
     rows,
     safe,
     summary_lines,
@@ -81,7 +85,9 @@ def register(subparsers: Subparsers) -> None:
         "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be given several times"
     )
     parser.add_argument("--nodes", action="store_true", help="every node, nothing folded")
-    parser.add_argument("--attributes", action="store_true", help="every launch attribute of every node shown")
+    parser.add_argument(
+        "--attributes", action="store_true", help="every launch attribute of every node shown, and the function's facts"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -136,11 +142,16 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
     everywhere = kernels_of(view.entry.graph for view in views)
     general = list(summary_lines(everywhere, parts=False))
     yield from _wrapped(general, width)
+    yield from _wrapped(_names_kept({node.name for node in everywhere}), width)
     first: dict[str, _GraphView] = {}
     for view in views:
         label, kernels = safe(view.entry.label), kernels_of([view.entry.graph])
         yield ""
-        yield f"{bold}{label}{plain}: {view.entry.graph.summary}, {_digest_start(view.digest)}"
+        programmatic = programmatic_edges(view.entry.graph)
+        edges = f" ({programmatic} programmatic)" if programmatic else ""
+        head = f"{label}: {view.entry.graph.summary}{edges}, {_digest_start(view.digest)}"
+        for line in _wrapped([head], width):
+            yield line.replace(label, f"{bold}{label}{plain}", 1) if bold else line
         twin = first.setdefault(view.digest, view)
         if twin is not view and not args.nodes:
             others = _other_functions(twin, view)
@@ -150,8 +161,17 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
             continue
         yield from _wrapped((line for line in summary_lines(kernels) if line not in general), width, indent="  ")
         usual = usual_attributes(kernels) | usual_attributes(everywhere)
-        table = table_lines(view.rows, view.blocks, width - 2, usual=usual, attributes=args.attributes)
+        whole = [FoldedBlock(block=Block(0, len(view.rows), 1), tail=0)]
+        blocks = whole if args.nodes else folded_rows(view.rows)
+        table = table_lines(view.rows, blocks, width - 2, usual=usual, attributes=args.attributes)
         yield from (f"  {line}" for line in table)
+
+
+def _names_kept(names: set[str]) -> Iterator[str]:
+    """Yield how many names are shown as recorded, because what they stand for is out of all proportion."""
+    kept = sum(map(is_too_long, names))
+    if kept:
+        yield f"{counted(kept, 'kernel name')} as recorded: demangled, the text would be many times as long"
 
 
 def _other_functions(first: _GraphView, view: _GraphView) -> str:
@@ -216,6 +236,7 @@ def _as_object(dump: SignatureDump, views: list[_GraphView], *, attributes: bool
                 "portable_digest": view.digest,
                 "nodes": len(view.entry.graph.nodes),
                 "edges": sum(map(len, view.entry.graph.dependencies)),
+                "programmatic_edges": programmatic_edges(view.entry.graph),
                 "unknown": [
                     {"state": state, "what": what, "kernel_nodes": count}
                     for (state, what), count in sorted(unknown(kernels_of([view.entry.graph])).items())
@@ -243,4 +264,4 @@ def _row_object(row: NodeRow, *, attributes: bool) -> dict[str, Any]:
     found |= {"name": row.subject, "demangled": demangle(row.subject), "function": row.function or None}
     found |= {"code_sha256": row.code or None}
     found |= {"grid_dim": row.grid, "block_dim": row.block, "dynamic_shared_mem_bytes": int(row.shared)}
-    return found | ({"attributes": row.attributes} if attributes else {})
+    return found | ({"attributes": row.attributes, "function_facts": row.facts} if attributes else {})

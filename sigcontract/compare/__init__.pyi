@@ -1,11 +1,13 @@
 from sigcontract.compare.alignment import (
     Block as Block,
+    FoldedBlock as FoldedBlock,
     fold as fold,
+    fold_with_tails as fold_with_tails,
 )
 from sigcontract.compare.causes import (
     Cause as Cause,
     CauseChange as CauseChange,
-    causes as causes,
+    causes_of as causes_of,
     causes_of_diff as causes_of_diff,
 )
 from sigcontract.compare.dumps import (
@@ -20,4 +22,7 @@ from sigcontract.compare.fail_on import (
 from sigcontract.compare.graphs import (
     Change as Change,
     GraphChanges as GraphChanges,
+)
+from sigcontract.compare.kernel_names import (
+    unnumbered as unnumbered,
 )

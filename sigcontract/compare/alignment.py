@@ -9,13 +9,23 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import compress, count, groupby, islice
+from itertools import compress, count, groupby, islice, pairwise
 from operator import eq, ne, sub
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-__all__ = ["Alignment", "Block", "Match", "align", "align_by_levels", "fold"]
+__all__ = [
+    "Alignment",
+    "Block",
+    "FoldedBlock",
+    "Match",
+    "align",
+    "align_by_levels",
+    "fold",
+    "fold_with_tails",
+    "joined",
+]
 
 #: Edits that one search may spend before it commits to the best path so far. Its cost is the square of this.
 _EDITS_EXACT = 1000
@@ -104,10 +114,10 @@ def align_by_levels(levels: Sequence[tuple[Sliceable, Sliceable]]) -> Alignment:
         gaps = left
     if len(levels) > 1:
         matches += (Match(i, j, i_end - i) for i, i_end, j, j_end in gaps if i_end - i == j_end - j)
-    return Alignment(tuple(_joined(sorted(matches))), exact)
+    return Alignment(tuple(joined(sorted(matches))), exact)
 
 
-def _joined(matches: Sequence[Match]) -> Iterator[Match]:
+def joined(matches: Sequence[Match]) -> Iterator[Match]:
     """Join matches that continue each other on both sides."""
     held: Match | None = None
     for match in matches:
@@ -159,7 +169,74 @@ class _Search:
             if not finished:
                 self.exact = False
                 bound = _EDITS_BOUNDED
-        self.matches += _joined([Match(old_at[i], new_at[j], 1) for i, j in pairs])
+        found = [(old_at[i], new_at[j]) for i, j in pairs]
+        ends = (head, len(old) - tail), (head, len(new) - tail)
+        # What was lost from a run of equal elements goes to where something came, and the other way round.
+        found = _settled(found, old, *ends)
+        turned = _settled([(j, i) for i, j in found], new, ends[1], ends[0])
+        self.matches += joined([Match(i, j, 1) for j, i in turned])
+
+
+def _settled(
+    pairs: list[tuple[int, int]], old: Sequence[Hashable], old_ends: tuple[int, int], new_ends: tuple[int, int]
+) -> list[tuple[int, int]]:
+    """Return pairs of which as many match, with the old elements left over beside new ones where they may be so.
+
+    Which element of a run of equal ones is left over is free: a search leaves the last ones, a reader expects those
+    that something else stands for now.
+    """
+    settled: list[tuple[int, int]] = []
+    position = 0
+    while position < len(pairs):
+        # The pairs of one run, and where in the old sequence the run begins and ends.
+        first = position
+        value = old[pairs[first][0]]
+        while position < len(pairs) and (position == first or _is_run(old, pairs[position - 1][0], pairs[position][0])):
+            position += 1
+        run = pairs[first:position]
+        start, end = run[0][0], run[-1][0] + 1
+        floor = settled[-1][0] + 1 if settled else old_ends[0]
+        ceiling = pairs[position][0] if position < len(pairs) else old_ends[1]
+        while start > floor and old[start - 1] == value:
+            start -= 1
+        while end < ceiling and old[end] == value:
+            end += 1
+        left_over = end - start - len(run)
+        if not left_over:
+            settled += run
+            continue
+        before = settled[-1][1] if settled else new_ends[0] - 1
+        after = pairs[position][1] if position < len(pairs) else new_ends[1]
+        news = [before, *(j for _, j in run), after]
+        came = [b - a - 1 for a, b in pairwise(news)]
+        settled += zip(_spread(start, left_over, came), (j for _, j in run), strict=True)
+    return settled
+
+
+def _is_run(old: Sequence[Hashable], first: int, last: int) -> bool:
+    """Say whether all elements from the first to the last are equal."""
+    return all(old[index] == old[first] for index in range(first + 1, last + 1))
+
+
+def _spread(start: int, left_over: int, came: list[int]) -> Iterator[int]:
+    """Yield the index of each match in a run, those left over put beside what came, one in each place at first."""
+    put = [0] * len(came)
+    while left_over:
+        open_gaps = [gap for gap, count in enumerate(came) if put[gap] < count]
+        if not open_gaps:
+            put[-1] += left_over
+            break
+        if len(open_gaps) > left_over:
+            open_gaps = open_gaps[:left_over]
+        # As many rounds at once as all open gaps can take, so that the work is in the gaps and not in the elements.
+        rounds = max(1, min(*(came[gap] - put[gap] for gap in open_gaps), left_over // len(open_gaps)))
+        for gap in open_gaps:
+            put[gap] += rounds
+        left_over -= rounds * len(open_gaps)
+    for skipped in put[:-1]:
+        start += skipped
+        yield start
+        start += 1
 
 
 def _furthest(
@@ -209,9 +286,9 @@ def _walk_back(history: list[list[int]], x: int, k: int, x0: int, y0: int) -> li
     pairs: list[tuple[int, int]] = []
     for edits in range(len(history) - 1, 0, -1):
         row = history[edits - 1]
-        place = (k + edits) // 2
-        below = row[place] if place < len(row) else _NOWHERE
-        right = row[place - 1] if place > 0 else _NOWHERE
+        index = (k + edits) // 2
+        below = row[index] if index < len(row) else _NOWHERE
+        right = row[index - 1] if index > 0 else _NOWHERE
         start = below if below > right else right + 1
         pairs += ((i, i - k - x0 + y0) for i in range(x - 1, start - 1, -1))
         k, x = (k + 1, below) if below > right else (k - 1, right)
@@ -245,6 +322,40 @@ def fold(keys: Sequence[Hashable]) -> list[Block]:
     return sorted(blocks)
 
 
+class FoldedBlock(Struct, frozen=True):
+    """A block, and how many elements of one more repetition follow it: less than all of it, or none."""
+
+    block: Block
+    tail: int
+
+    @property
+    def end(self) -> int:
+        """The index after the last element."""
+        return self.block.start + self.block.length * self.block.count + self.tail
+
+
+def fold_with_tails(keys: Sequence[Hashable]) -> Iterator[FoldedBlock]:
+    """Yield blocks as `fold` does, a repeated one with what follows it of one repetition more, if that is half of it.
+
+    The last of many alike layers is often followed by something else before its own end.
+    """
+    position = 0
+    for block in fold(keys):
+        end = block.start + block.length * block.count
+        if block.start < position or block.count == 1:
+            # What a tail before it took is no part of it any more.
+            if end > position:
+                yield FoldedBlock(Block(position, end - position, 1), 0)
+                position = end
+            continue
+        tail = 0
+        while end + tail < len(keys) and keys[end + tail] == keys[end + tail - block.length]:
+            tail += 1
+        folded = FoldedBlock(block, tail if 2 * tail >= block.length else 0)
+        yield folded
+        position = folded.end
+
+
 def _saving(start: int, end: int, period: int) -> int:
     """Return how many elements a repetition spares a reader, negative so that a heap gives the largest first."""
     return -((end - start) // period - 1) * period
@@ -252,11 +363,11 @@ def _saving(start: int, end: int, period: int) -> int:
 
 def _repetitions(keys: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
     """Yield (start, end, period) of stretches that repeat at least once, for the periods worth trying."""
-    places: dict[Hashable, list[int]] = {}
+    indices_of: dict[Hashable, list[int]] = {}
     for index, key in enumerate(keys):
-        places.setdefault(key, []).append(index)
+        indices_of.setdefault(key, []).append(index)
     votes: Counter[int] = Counter()
-    for indices in places.values():
+    for indices in indices_of.values():
         for ahead in range(1, min(_OCCURRENCES_VOTING, len(indices) - 1) + 1):
             votes.update(map(sub, islice(indices, ahead, None), indices))
     # Of equal votes the shorter period is tried, whatever the order in which keys first appear.
@@ -278,20 +389,20 @@ class _Intervals:
 
     def add(self, start: int, end: int) -> None:
         """Add an interval that overlaps none."""
-        place = bisect_right(self._starts, start)
-        self._starts.insert(place, start)
-        self._ends.insert(place, end)
+        index = bisect_right(self._starts, start)
+        self._starts.insert(index, start)
+        self._ends.insert(index, end)
 
     def free(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the parts of the stretch that no interval covers."""
-        parts: list[tuple[int, int]] = []
-        place = bisect_right(self._ends, start)
+        """Return what of the stretch no interval covers."""
+        uncovered: list[tuple[int, int]] = []
+        index = bisect_right(self._ends, start)
         while start < end:
-            taken_from = self._starts[place] if place < len(self._starts) else end
+            taken_from = self._starts[index] if index < len(self._starts) else end
             if taken_from > start:
-                parts.append((start, min(taken_from, end)))
-            if place >= len(self._starts):
+                uncovered.append((start, min(taken_from, end)))
+            if index >= len(self._starts):
                 break
-            start = self._ends[place]
-            place += 1
-        return parts
+            start = self._ends[index]
+            index += 1
+        return uncovered

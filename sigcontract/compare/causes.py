@@ -7,11 +7,13 @@ values; a report draws them.
 from collections.abc import Hashable, Iterator
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 from sigcontract.compare.graphs import Change, GraphChanges
 from sigcontract.model import Finding, GraphDiff, Verdict
 from sigcontract.update import is_difference
 
-__all__ = ["Cause", "CauseChange", "CauseKind", "causes", "causes_of_diff"]
+__all__ = ["Cause", "CauseChange", "CauseKind", "causes_of", "causes_of_diff"]
 
 #: changed: nodes that both graphs have. added, removed: nodes of one side. graph: of the graph as a whole.
 #: unknown: what could not be told, whatever it is of.
@@ -43,7 +45,7 @@ class CauseChange(NamedTuple):
     verdict: Verdict
 
 
-class Cause(NamedTuple):
+class Cause(Struct, frozen=True):
     """One distinct change of one or more nodes.
 
     Attributes
@@ -74,7 +76,7 @@ class Cause(NamedTuple):
         return Verdict.worst(change.verdict for change in self.changes)
 
 
-def causes(found: GraphChanges) -> tuple[Cause, ...]:
+def causes_of(found: GraphChanges) -> tuple[Cause, ...]:
     """Return the distinct changes of two graphs, in the order of their first nodes, what is not known last."""
     return _collected(_parts_of_changes(found.changes))
 
@@ -94,34 +96,36 @@ class _Part(NamedTuple):
     subject: str | None
     change: CauseChange
     paths: tuple[str, ...]
-    count: int
+    times: int
 
 
 def _collected(parts: Iterator[_Part]) -> tuple[Cause, ...]:
     """Join the changes that the same nodes have in common, then the nodes that have the same changes."""
     joined: dict[Hashable, Cause] = {}
-    for kind, subject, change, paths, count in parts:
-        key = kind, subject, paths, count
+    for kind, subject, change, paths, times in parts:
+        key = kind, subject, paths, times
         known = joined.get(key)
         changes = (change,) if known is None else (*known.changes, change)
-        joined[key] = Cause(kind, subject, changes, count, paths)
+        joined[key] = Cause(kind, subject, changes, times, paths)
     return tuple(sorted(joined.values(), key=lambda cause: cause.kind == "unknown"))
 
 
 def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
     """Yield each change for the sets of nodes that have all of their changes in common."""
     # A change may be at nodes of which some have another one besides: those are another cause.
-    at: dict[tuple[str | None, str], list[int]] = {}
+    at: dict[tuple[bool, str | None, str], tuple[int, ...]] = {}
+    nodes = list(map(_nodes_of, changes))
     for number, change in enumerate(changes):
-        for path in _nodes_of(change):
-            at.setdefault((change.subject, path), []).append(number)
+        for path in nodes[number]:
+            key = change.known, change.subject, path
+            at[key] = (*at.get(key, ()), number)
     sets: dict[tuple[str | None, tuple[int, ...]], list[str]] = {}
-    for (subject, path), numbers in at.items():
-        sets.setdefault((subject, tuple(numbers)), []).append(path)
+    for (_, subject, path), numbers in at.items():
+        sets.setdefault((subject, numbers), []).append(path)
     for (subject, numbers), paths in sets.items():
         for number in numbers:
             change = changes[number]
-            whole = len(paths) == len(_nodes_of(change))
+            whole = len(paths) == len(nodes[number])
             count = change.number if whole else len(paths)
             yield _Part(_kind(change.difference.rule, known=change.known), subject, _told(change), tuple(paths), count)
 

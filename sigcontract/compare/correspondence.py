@@ -5,102 +5,33 @@ allocations and devices are numbered by their first appearance. One inserted nod
 aligned without them, and only then is it asked which number of one graph is which of the other.
 """
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from sigcontract.compare.alignment import Alignment, align_by_levels
+from sigcontract.compare.alignment import Alignment, Match, align_by_levels, joined
+from sigcontract.compare.kernel_names import unnumbered
+from sigcontract.compare.structure import is_chain, node_order
 from sigcontract.model import (
-    BatchMemOpNode,
     ChildGraphNode,
-    ConditionalNode,
-    EventRecordNode,
-    EventWaitNode,
     GraphSignature,
     KernelNodeSignature,
-    LaunchAttribute,
-    LaunchCompletionEvent,
-    MemAccess,
-    MemAllocNode,
-    MemcpyNode,
-    MemcpyOperand,
-    MemFreeNode,
-    MemsetNode,
     NodeSignature,
-    PointerFacts,
-    ProgrammaticEvent,
+    Renumbering,
+    graph_fields,
+    inner_graphs,
+    local_fields,
 )
 from sigcontract.update import similarity_key
 from sigcontract.wire import (
-    DEVICE_LOCATION,
     portable_form,
 )
 
-__all__ = ["AlignedGraphs", "Aligner", "Correspondence", "identities", "renumbered"]
-
-#: Fields whose number says only which others are the same, by record; what kind of thing the number stands for.
-_IDENTITIES: Mapping[type, tuple[tuple[str, str], ...]] = {
-    KernelNodeSignature: (("func", "function"), ("context", "context")),
-    BatchMemOpNode: (("context", "context"),),
-    PointerFacts: (("context", "context"), ("device_ordinal", "device")),
-    EventWaitNode: (("event", "event"),),
-    EventRecordNode: (("event", "event"),),
-    ProgrammaticEvent: (("event", "event"),),
-    LaunchCompletionEvent: (("event", "event"),),
-    MemAllocNode: (("address", "allocation"), ("location_id", "device")),
-    MemAccess: (("location_id", "device"),),
-    MemFreeNode: (("address", "allocation"),),
-}
-#: Fields by which a record holds others that have identities.
-_HOLDERS: Mapping[type, tuple[str, ...]] = {
-    KernelNodeSignature: ("attributes",),
-    LaunchAttribute: ("value",),
-    MemcpyNode: ("source", "destination"),
-    MemcpyOperand: ("pointer",),
-    MemsetNode: ("pointer",),
-    MemAllocNode: ("accesses",),
-}
-
-
-def identities(record: Any, path: str = "") -> Iterator[tuple[str, str, int]]:
-    """Yield path, kind and number of every identity in a node, children's not included."""
-    kind = type(record)
-    for field, what in _IDENTITIES.get(kind, ()):
-        number = getattr(record, field)
-        if number and _is_identity(record, field):
-            yield f"{path}.{field}", what, number
-    for field in _HOLDERS.get(kind, ()):
-        value = getattr(record, field)
-        if isinstance(value, tuple):
-            for index, item in enumerate(value):
-                if type(item) is not LaunchAttribute or type(item.value) in _IDENTITIES:
-                    yield from identities(item, f"{path}.{field}[{index}]")
-        elif value is not None:
-            yield from identities(value, f"{path}.{field}")
-
-
-def renumbered(record: Any, number: Callable[[str, int], int]) -> Any:
-    """Return a record with every identity replaced by what ``number`` gives for its kind and number."""
-    kind = type(record)
-    changed: dict[str, Any] = {}
-    for field, what in _IDENTITIES.get(kind, ()):
-        value = getattr(record, field)
-        if value and _is_identity(record, field):
-            changed[field] = number(what, value)
-    for field in _HOLDERS.get(kind, ()):
-        value = getattr(record, field)
-        if not isinstance(value, tuple):
-            changed[field] = renumbered(value, number)
-        elif any(type(item) is not LaunchAttribute or type(item.value) in _IDENTITIES for item in value):
-            changed[field] = tuple(renumbered(item, number) for item in value)
-    return replace(record, **changed) if changed else record
-
-
-def _is_identity(record: Any, field: str) -> bool:
-    """Say whether a field holds a number of this process: a location's id does where the location is a device."""
-    return field != "location_id" or record.location_type == DEVICE_LOCATION
+__all__ = ["AlignedGraphs", "Aligner", "Correspondence", "unwrapped"]
 
 
 class AlignedGraphs(NamedTuple):
@@ -108,6 +39,9 @@ class AlignedGraphs(NamedTuple):
 
     ``distinct`` counts pairs of node numbers (`Aligner.node`): 24 equal layers that changed alike are the few pairs
     of one layer, 24 times each.
+
+    ``order`` is None where the old graph is as it was recorded. Else its nodes stand as their counterparts in the new
+    graph do, and ``order`` has the recorded index of each: `recorded` translates.
     """
 
     old: GraphSignature
@@ -116,6 +50,19 @@ class AlignedGraphs(NamedTuple):
     new_numbers: list[int]
     alignment: Alignment
     distinct: Counter[tuple[int, int]]
+    order: list[int] | None = None
+
+    def recorded(self, old_index: int) -> int:
+        """Return the index that an old node was recorded at."""
+        return old_index if self.order is None else self.order[old_index]
+
+    def partner(self, old_index: int) -> int | None:
+        """Return the new index of an old node, None where it has no counterpart."""
+        return _across(self.alignment.matches, old_index, 0)
+
+    def counterpart(self, new_index: int) -> int | None:
+        """Return the old index of a new node, None where it has no counterpart."""
+        return _across(self.alignment.matches, new_index, 1)
 
     def places(self, wanted: frozenset[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """Yield old index, new index and node numbers of every pair that is among the wanted ones."""
@@ -134,6 +81,77 @@ class AlignedGraphs(NamedTuple):
             backwards = range(start + length - 1, start - 1, -1), range(new_start + length - 1, new_start - 1, -1)
             first.update(zip(pairs, zip(*backwards, strict=True), strict=True))
         return first
+
+
+def unwrapped(node: NodeSignature) -> tuple[int, NodeSignature]:
+    """Return the one node inside of child graphs that hold nothing else, and how many such graphs are around it."""
+    depth = 0
+    while isinstance(node, ChildGraphNode) and len(node.graph.nodes) == 1:
+        (node,) = node.graph.nodes
+        depth += 1
+    return depth, node
+
+
+def _distinct(old_numbers: list[int], new_numbers: list[int], alignment: Alignment) -> Counter[tuple[int, int]]:
+    """Count each pair of node numbers among the nodes that correspond."""
+    distinct: Counter[tuple[int, int]] = Counter()
+    for start, new_start, length in alignment.matches:
+        pairs = zip(old_numbers[start : start + length], new_numbers[new_start : new_start + length], strict=True)
+        distinct.update(pairs)
+    return distinct
+
+
+def _pairs(alignment: Alignment) -> Iterator[tuple[int, int]]:
+    """Yield old and new index of the nodes that correspond."""
+    for start, new_start, length in alignment.matches:
+        yield from zip(range(start, start + length), range(new_start, new_start + length), strict=True)
+
+
+def _order_of(pairs: Sequence[tuple[int, int]], length: int) -> list[int]:
+    """Return all old nodes in the order of the pairs; one without counterpart stays behind the node before it."""
+    paired = {old for old, _ in pairs}
+    lone: dict[int, list[int]] = {}
+    before = -1
+    for index in range(length):
+        if index in paired:
+            before = index
+        else:
+            lone.setdefault(before, []).append(index)
+    order = lone.get(-1, [])
+    for old, _ in pairs:
+        order += [old, *lone.get(old, ())]
+    return order
+
+
+def _reordered(graph: GraphSignature, order: Sequence[int], at: Mapping[int, int]) -> GraphSignature:
+    """Return the graph with its nodes in another order, ``at`` the new index of each."""
+    return GraphSignature(
+        nodes=tuple(graph.nodes[index] for index in order),
+        dependencies=tuple(
+            tuple(replace(edge, node=at[edge.node]) for edge in graph.dependencies[index]) for index in order
+        ),
+    )
+
+
+def _edges_in_common(aligned: AlignedGraphs) -> int:
+    """Count the edges that lead to corresponding nodes, whatever their order and kind."""
+    partner = [-1] * len(aligned.old_numbers)
+    for start, new_start, length in aligned.alignment.matches:
+        partner[start : start + length] = range(new_start, new_start + length)
+    common = 0
+    for index, at in enumerate(partner):
+        if at >= 0:
+            news = {edge.node for edge in aligned.new.dependencies[at]}
+            common += sum(partner[edge.node] in news for edge in aligned.old.dependencies[index])
+    return common
+
+
+def _across(matches: Sequence[Match], index: int, side: int) -> int | None:
+    """Return the index on the other side of the match that covers an index on one side."""
+    position = bisect_right(matches, index, key=itemgetter(side)) - 1
+    if position < 0 or index >= matches[position][side] + matches[position].length:
+        return None
+    return matches[position][1 - side] + index - matches[position][side]
 
 
 class _View:
@@ -169,9 +187,13 @@ class Aligner:
 
     def __init__(self, *, by_value: bool) -> None:
         self._by_value = by_value
+        self._unnumbered = Renumbering(lambda _kind: lambda _number: 1)
         self._nodes: list[NodeSignature] = []
         self._keys: list[int] = []
         self._similarity_keys: list[int] = []
+        #: As the similarity keys, kernels without the number that ends their name.
+        self._kinship_keys: list[int] = []
+        self._cut_short = False
         self._number_of: dict[NodeSignature, int] = {}
         self._key_of: dict[Any, int] = {}
         self._number_of_key: dict[Any, int] = {}
@@ -185,7 +207,7 @@ class Aligner:
     @property
     def exact(self) -> bool:
         """Whether no search among the graphs aligned so far was cut short."""
-        return all(aligned.alignment.exact for aligned in self._aligned.values())
+        return not self._cut_short and all(aligned.alignment.exact for aligned in self._aligned.values())
 
     def node(self, number: int) -> NodeSignature:
         """Return the node of that number, in the form that is compared."""
@@ -196,18 +218,110 @@ class Aligner:
         known = self._aligned.get((id(old), id(new)))
         if known is not None:
             return known
-        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
-        levels = [
-            (_View(old_numbers, table), _View(new_numbers, table)) for table in (self._keys, self._similarity_keys)
-        ]
-        alignment = align_by_levels(levels)
-        distinct: Counter[tuple[int, int]] = Counter()
-        for start, new_start, length in alignment.matches:
-            pairs = zip(old_numbers[start : start + length], new_numbers[new_start : new_start + length], strict=True)
-            distinct.update(pairs)
-        aligned = AlignedGraphs(old, new, old_numbers, new_numbers, alignment, distinct)
+        numbers = self.numbers(old), self.numbers(new)
+        in_order = old.dependencies == new.dependencies and (
+            [self._keys[number] for number in numbers[0]] == [self._keys[number] for number in numbers[1]]
+        )
+        if in_order or (is_chain(old.dependencies) and is_chain(new.dependencies)):
+            aligned = self._in_order(old, new)
+        else:
+            aligned = self._by_structure(old, new)
         self._aligned[id(old), id(new)] = aligned
         return aligned
+
+    def _in_order(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
+        """Align two graphs by the order of their nodes.
+
+        Equal nodes first; where that leaves nodes over on both sides, also by their kernels' names first, of which most
+        programs have few that come everywhere: what leaves fewer over is taken.
+        """
+        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
+        levels = self._levels(old_numbers, new_numbers)
+        alignment = align_by_levels(levels)
+        paired = sum(match.length for match in alignment.matches)
+        if not self._by_value and paired < min(len(old_numbers), len(new_numbers)):
+            by_name = align_by_levels(levels[::-1])
+            if sum(match.length for match in by_name.matches) > paired:
+                alignment = self._equal_ones_first(by_name, old_numbers, new_numbers)
+        return AlignedGraphs(
+            old, new, old_numbers, new_numbers, alignment, _distinct(old_numbers, new_numbers, alignment)
+        )
+
+    def _equal_ones_first(self, alignment: Alignment, old: list[int], new: list[int]) -> Alignment:
+        """Give a node its equal where that is left over beside its counterpart, and the counterpart has no equal."""
+        partner = dict(_pairs(alignment))
+        for index in range(len(old)):
+            if index in partner:
+                continue
+            for beside in (index - 1, index + 1):
+                at = partner.get(beside)
+                if at is not None and self._keys[old[index]] == self._keys[new[at]] != self._keys[old[beside]]:
+                    partner[index] = partner.pop(beside)
+                    break
+        taken = {at: index for index, at in partner.items()}
+        for at in range(len(new)):
+            if at in taken:
+                continue
+            for beside in (at - 1, at + 1):
+                index = taken.get(beside, -1)
+                if index >= 0 and self._keys[old[index]] == self._keys[new[at]] != self._keys[new[beside]]:
+                    taken[at] = taken.pop(beside)
+                    break
+        pairs = sorted((index, at) for at, index in taken.items())
+        return Alignment(tuple(joined([Match(index, at, 1) for index, at in pairs])), alignment.exact)
+
+    def _by_structure(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
+        """Align two graphs by what their edges say, or by the order of their nodes, whichever brings more together.
+
+        Where they are not one structure, either graph may lead the other: the answer is the same both ways round.
+        """
+        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
+        keys = [(before[:], after[:]) for before, after in self._levels(old_numbers, new_numbers)]
+        found = node_order(keys, old.dependencies, new.dependencies)
+        self._cut_short = self._cut_short or not found.exact
+        if found.total:
+            return self._in_other_order(old, new, [(index, at) for at, index in enumerate(found.order)])
+        most = (Counter(keys[-1][0]) & Counter(keys[-1][1])).total()
+        forward = self._levels([old_numbers[index] for index in found.order], new_numbers)
+        back = node_order([(after, before) for before, after in keys], new.dependencies, old.dependencies).order
+        backward = self._levels(old_numbers, [new_numbers[index] for index in back])
+        led = (
+            [(found.order[a], b) for a, b in self._searched(forward)],
+            [(a, back[b]) for a, b in self._searched(backward)],
+        )
+        candidates = [self._in_other_order(old, new, pairs) for pairs in led]
+        if max(map(len, led)) < most:
+            candidates.insert(0, self._in_order(old, new))
+        return max(candidates, key=self._agreement)
+
+    def _searched(self, levels: list[tuple["_View", "_View"]]) -> Iterator[tuple[int, int]]:
+        alignment = align_by_levels(levels)
+        self._cut_short = self._cut_short or not alignment.exact
+        return _pairs(alignment)
+
+    def _in_other_order(
+        self, old: GraphSignature, new: GraphSignature, pairs: Iterable[tuple[int, int]]
+    ) -> AlignedGraphs:
+        """Return the same graphs with other pairs of nodes, the old nodes in the order of their counterparts."""
+        pairs = sorted(pairs, key=itemgetter(1))
+        old_numbers, new_numbers = self.numbers(old), self.numbers(new)
+        order = _order_of(pairs, len(old_numbers))
+        moved = any(index != position for position, index in enumerate(order))
+        at = {index: position for position, index in enumerate(order)}
+        alignment = Alignment(tuple(joined([Match(at[a], b, 1) for a, b in pairs])), exact=True)
+        numbers = [old_numbers[index] for index in order]
+        distinct = _distinct(numbers, new_numbers, alignment)
+        graph = _reordered(old, order, at) if moved else old
+        return AlignedGraphs(graph, new, numbers, new_numbers, alignment, distinct, order if moved else None)
+
+    def _agreement(self, aligned: AlignedGraphs) -> tuple[int, int, int]:
+        """Return how much of two graphs goes together: equal nodes with edges, equal nodes, all pairs."""
+        nodes = sum(times for (a, b), times in aligned.distinct.items() if self._keys[a] == self._keys[b])
+        return nodes + _edges_in_common(aligned), nodes, aligned.distinct.total()
+
+    def _levels(self, old_numbers: list[int], new_numbers: list[int]) -> list[tuple["_View", "_View"]]:
+        tables = self._keys, self._similarity_keys, self._kinship_keys
+        return [(_View(old_numbers, table), _View(new_numbers, table)) for table in tables]
 
     def numbers(self, graph: GraphSignature) -> list[int]:
         """Return the number of each node of a graph, of an outermost one or of one inside a node."""
@@ -239,16 +353,30 @@ class Aligner:
         number = self._number_of[node] = len(self._nodes)
         self._nodes.append(node)
         self._keys.append(number if self._by_value else self._key_of.setdefault(key, len(self._key_of)))
-        self._similarity_keys.append(self._number_of_key.setdefault(similarity_key(node), len(self._number_of_key)))
+        kind, name = similarity_key(unwrapped(node)[1])
+        self._similarity_keys.append(self._number_of_key.setdefault((kind, name), len(self._number_of_key)))
+        kin = kind, unnumbered(name), ""
+        self._kinship_keys.append(self._number_of_key.setdefault(kin, len(self._number_of_key)))
         return number
 
     def _key(self, node: NodeSignature) -> Any:
         """Return what is the same for nodes that may correspond: which numbers they have is not part of it."""
-        if isinstance(node, ChildGraphNode):
-            return ChildGraphNode, self._graph_key(node.graph)
-        if isinstance(node, ConditionalNode):
-            return ConditionalNode, node.kind, node.bodies and tuple(b and self._graph_key(b) for b in node.bodies)
-        return renumbered(node, lambda _, number: min(number, 1))
+        kind = type(node)
+        graphs = graph_fields(kind)
+        if not graphs:
+            if (
+                isinstance(node, KernelNodeSignature)
+                and node.function is not None
+                and node.function.code_sha256 is not None
+            ):
+                # Of known code, a kernel is the same whichever number its compiler gave it.
+                node = replace(node, name=unnumbered(node.name))
+            return self._unnumbered.record(node)
+        local = {name for name, _ in local_fields(kind).handles}
+        own = [getattr(node, name) for name in kind.__struct_fields__ if name not in local and name not in graphs]
+        inner = [graph and self._graph_key(graph) for _, graph in inner_graphs(node)]
+        # None, no graph that can be read, is not the same as none at all.
+        return kind, *own, *(getattr(node, name) is None for name in graphs), *inner
 
     def _graph_key(self, graph: GraphSignature) -> Any:
         return tuple(map(self._keys.__getitem__, self.numbers(graph))), graph.dependencies

@@ -1,16 +1,18 @@
 """How two graphs differ: their nodes aligned, every difference with the places where it is."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import NamedTuple
 
-from sigcontract.compare.correspondence import AlignedGraphs, Aligner, Correspondence, identities
+from sigcontract.compare.correspondence import AlignedGraphs, Aligner, Correspondence, unwrapped
 from sigcontract.compare.edges import EdgeChange, edge_changes
 from sigcontract.compare.nodes import NodeComparer, NodeComparison
 from sigcontract.model import (
+    Dependency,
     DriverProfile,
     Finding,
     GraphSignature,
+    Identities,
     KernelNodeSignature,
     NodeSignature,
     Verdict,
@@ -36,13 +38,17 @@ _CODE_UNKNOWN = "function.code-unknown"
 #: What is not known of functions that may differ is of no account.
 _OF_UNKNOWN_FUNCTIONS = frozenset({_CODE_UNKNOWN, "function.facts-unknown", "function.name-not-durable"})
 #: What the driver may take all the same, because it pairs nodes by order and not by similarity.
-_MOVES = frozenset({"node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
+_ORDER = "topology.node-order"
+#: Indices named of an order, and edges of a node: longer lists name what differs.
+_LISTED = 8
+_MOVES = frozenset({_ORDER, "node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
 
 
 class Place(NamedTuple):
-    """Where a change is: indices in the old and in the new graph, None on the side that has no such node.
+    """Where a change is: indices in the two aligned graphs, None on the side that has no such node.
 
-    ``at`` is where it stands in the order of the new graph.
+    ``at`` is where it stands in the order of the new graph. The old graph's nodes may stand in another order than they
+    were recorded in (`AlignedGraphs.recorded`).
     """
 
     at: int
@@ -78,12 +84,37 @@ class Change(NamedTuple):
         """Whether this is known to be a difference; else it says what is not known, at the first places only."""
         return is_difference(self.difference.rule, self.difference.old, self.difference.new)
 
+    @property
+    def inside(self) -> bool:
+        """Whether it is of a node in a graph inside of the node that it is shown at."""
+        return self.paths[0].count("nodes[") + self.paths[0].count("dependencies[") > 1
+
 
 class GraphChanges(NamedTuple):
-    """Two graphs, which nodes correspond, and what differs."""
+    """Two graphs, which nodes correspond, and what differs.
+
+    Attributes
+    ----------
+    aligned
+        The graphs.
+    changes
+        What differs, by the first place.
+    one_capture
+        Whether both were read by one process in one moment, so that one may be an update of the other.
+    inside
+        Gives, for the old and the new index of two nodes that correspond, the path below the node of each graph inside
+        of both, and what differs there.
+    """
 
     aligned: AlignedGraphs
     changes: list[Change]
+    one_capture: bool
+    inside: Callable[[int, int], list[tuple[str, "GraphChanges"]]]
+
+    @property
+    def update(self) -> Verdict:
+        """The worst that an update makes of any change."""
+        return Verdict.worst(change.difference.verdict for change in self.changes)
 
     def findings(self, profile: DriverProfile | None) -> tuple[Finding, ...]:
         """Return each change as one finding."""
@@ -132,6 +163,7 @@ class _GraphComparison:
     ) -> None:
         self._profile = profile
         self._policy = policy
+        self._one_capture = one_capture
         self._old, self._new = old, new
         # Handles of one capture are what an executable knows functions by.
         by_value = policy == "exact" or (one_capture and policy != "portable")
@@ -139,6 +171,7 @@ class _GraphComparison:
         self._aligner.add(old)
         self._aligner.add(new)
         self._evidence_of: dict[tuple[int, int], Counter[tuple[str, int, int]]] = {}
+        self._identities = Identities()
         self._changes_of: dict[tuple[int, int], list[Change]] = {}
         correspondence = None if by_value else Correspondence(self._evidence(old, new))
         self._comparer = NodeComparer(profile, correspondence)
@@ -150,7 +183,21 @@ class _GraphComparison:
         changes = _code_unknown_as_one(self._changes(self._old, self._new))
         if not self._aligner.exact:
             changes.append(_of_graph("node.alignment"))
-        return GraphChanges(aligned, self._counting(changes))
+        return self._found(aligned, self._counting(changes))
+
+    def _found(self, aligned: AlignedGraphs, changes: list[Change]) -> GraphChanges:
+        def inside(old: int, new: int) -> list[tuple[str, GraphChanges]]:
+            nodes = self._aligner.node(aligned.old_numbers[old]), self._aligner.node(aligned.new_numbers[new])
+            return [
+                (at, self._found(self._aligner.align(before, after), self._that_count(self._changes(before, after))))
+                for at, before, after in body_pairs(*nodes)
+            ]
+
+        return GraphChanges(aligned, changes, self._one_capture, inside)
+
+    def _that_count(self, changes: list[Change]) -> list[Change]:
+        effects = Effects(self._profile, 0)
+        return [change for change in changes if blocks_sharing(self._policy, change.difference, effects)]
 
     def _counting(self, changes: list[Change]) -> list[Change]:
         """Leave out what does not count for the policy, and judge moves by the pairs that the driver makes."""
@@ -158,8 +205,7 @@ class _GraphComparison:
         one_length = len(self._old.nodes) == len(self._new.nodes)
         if moved and one_length:
             changes = self._with_moves_judged(changes)
-        effects = Effects(self._profile, 0)
-        kept = [change for change in changes if blocks_sharing(self._policy, change.difference, effects)]
+        kept = self._that_count(changes)
         if kept or not changes or not one_length:
             return kept
         # The policy has the last word: nodes that moved may not go together with those that they come to stand beside.
@@ -185,14 +231,16 @@ class _GraphComparison:
         aligned = self._aligner.align(old, new)
         for (old_number, new_number), times in aligned.distinct.items():
             before, after = self._aligner.node(old_number), self._aligner.node(new_number)
-            found = list(identities(before))
+            if type(before) is not type(after):
+                (_, before), (_, after) = unwrapped(before), unwrapped(after)
+            found = self._identities.of(before)
             if old_number == new_number:
                 for _, kind, number in found:
                     evidence[kind, number, number] += times
             numbers = {path: number for path, _, number in found}
             # Kernels of different names are different functions, whatever their numbers.
             renamed = isinstance(before, KernelNodeSignature) and before.name != getattr(after, "name", None)
-            for path, kind, number in identities(after) if old_number != new_number else ():
+            for path, kind, number in self._identities.of(after) if old_number != new_number else ():
                 if path in numbers and not (renamed and kind == "function"):
                     evidence[kind, numbers[path], number] += times
             for _, old_body, new_body in body_pairs(before, after):
@@ -209,14 +257,15 @@ class _GraphComparison:
         aligned = self._aligner.align(old, new)
         found = _Collected()
         self._add_pairs(found, aligned)
-        for edge in edge_changes(old, new, aligned.alignment):
-            found.add_edge(edge, subject_of(new.nodes[edge.new_index]))
+        for edge in edge_changes(aligned.old, new, aligned.alignment):
+            found.add_edge(_named(edge, aligned), subject_of(new.nodes[edge.new_index]))
         for old_start, old_end, new_start, new_end in aligned.alignment.gaps(len(old.nodes), len(new.nodes)):
             for index in range(old_start, old_end):
-                found.add_node("node.removed", old.nodes[index], Place(new_start, index, None))
+                place = Place(new_start, index, None)
+                found.add_node("node.removed", aligned.old.nodes[index], place, aligned.recorded(index))
             for index in range(new_start, new_end):
-                found.add_node("node.added", new.nodes[index], Place(index, None, index))
-        changes = self._changes_of[id(old), id(new)] = found.changes()
+                found.add_node("node.added", new.nodes[index], Place(index, None, index), index)
+        changes = self._changes_of[id(old), id(new)] = [*_other_order(aligned), *found.changes()]
         return changes
 
     def _add_pairs(self, found: "_Collected", aligned: AlignedGraphs) -> None:
@@ -239,10 +288,31 @@ class _GraphComparison:
     def _of_pair(self, old_number: int, new_number: int) -> list[Change]:
         """Return what differs between two nodes, and between the graphs inside them; paths from the nodes on."""
         before, after = self._aligner.node(old_number), self._aligner.node(new_number)
+        if type(before) is not type(after):
+            (old_depth, inner), (new_depth, other) = unwrapped(before), unwrapped(after)
+            if old_depth != new_depth and type(inner) is type(other):
+                return self._of_wrapped(after, (old_depth, inner), (new_depth, other))
+        return self._of_nodes(before, after)
+
+    def _of_wrapped(
+        self, after: NodeSignature, old: tuple[int, NodeSignature], new: tuple[int, NodeSignature]
+    ) -> list[Change]:
+        """Return what differs between two nodes inside of different numbers of child graphs."""
+        texts = (_wrapped_text(*side) for side in (old, new))
+        changes = [Change(by_rule("child.wrapper", "", *texts), subject_of(after), [], [""], 1)]
+        at = ".graph.nodes[0]" * new[0]
+        for change in self._of_nodes(old[1], new[1]):
+            paths = [at + path for path in change.paths]
+            changes.append(change._replace(difference=change.difference._replace(field=paths[0]), paths=paths))
+        return changes
+
+    def _of_nodes(self, before: NodeSignature, after: NodeSignature) -> list[Change]:
         subject = subject_of(after)
         found = self._comparer.compare(before, after)
         changes = []
         for difference in (*found.differences, *self._unproven(found)):
+            if difference.field == ".name" and self._is_renamed(difference, before, after):
+                difference = by_rule("kernel.renamed", ".name", difference.old, difference.new)  # noqa: PLW2901
             if difference.rule in _OF_UNKNOWN_FUNCTIONS and self._may_differ(before, after):
                 continue
             if difference.rule == _CODE_UNKNOWN:
@@ -255,6 +325,19 @@ class _GraphComparison:
                 difference = inner.difference._replace(field=paths[0])
                 changes.append(inner._replace(difference=difference, places=[], paths=paths))
         return changes
+
+    def _is_renamed(self, difference: Difference, before: NodeSignature, after: NodeSignature) -> bool:
+        """Say whether two functions of two processes differ in nothing but their name, by facts and code."""
+        return (
+            not self._one_capture
+            and self._policy in ("portable", "exact")
+            and difference.rule == "kernel.function"
+            and isinstance(before, KernelNodeSignature)
+            and isinstance(after, KernelNodeSignature)
+            and before.function is not None
+            and before.function.code_sha256 is not None
+            and before.function == after.function
+        )
 
     def _may_differ(self, before: NodeSignature, after: NodeSignature) -> bool:
         """Say whether two kernels with handles may run two functions for all that the policy cares."""
@@ -280,12 +363,14 @@ class _GraphComparison:
     def _with_moves_judged(self, changes: list[Change]) -> list[Change]:
         """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by similarity."""
         prediction = predict_update(*self._side_by_side(), self._profile)
-        verdict = Verdict.worst((prediction.verdict, Verdict.UPDATABLE))
-        if verdict is Verdict.REJECTED:
-            return changes
+        moved, order = (Verdict.worst((prediction.verdict, least)) for least in (Verdict.UPDATABLE, Verdict.HARMLESS))
+        verdicts = dict.fromkeys(_MOVES, moved) | {_ORDER: order}
+        if moved is Verdict.REJECTED:
+            refused = any(c.difference.verdict is moved and c.difference.rule not in _MOVES for c in changes)
+            verdicts = {} if refused else {_ORDER: order}
         return [
-            change._replace(difference=change.difference._replace(verdict=verdict))
-            if change.difference.rule in _MOVES
+            change._replace(difference=change.difference._replace(verdict=verdicts[change.difference.rule]))
+            if change.difference.rule in verdicts
             else change
             for change in changes
         ]
@@ -313,11 +398,10 @@ class _Collected:
         counted = change._replace(number=change.number * times)
         self._add((change.difference, about), counted, place, [node + path for path in change.paths])
 
-    def add_node(self, rule_id: str, node: NodeSignature, place: Place) -> None:
-        """Add a node without counterpart."""
+    def add_node(self, rule_id: str, node: NodeSignature, place: Place, index: int) -> None:
+        """Add a node without counterpart, recorded at that index."""
         subject = subject_of(node)
         difference = by_rule(rule_id, "", *((subject, None) if place.new is None else (None, subject)))
-        index = place.old if place.new is None else place.new
         self._add((difference, subject), Change(difference, subject, [], [], 1), place, [f"nodes[{index}]"])
 
     def add_edge(self, edge: EdgeChange, subject: str) -> None:
@@ -359,6 +443,57 @@ def _code_unknown_as_one(changes: list[Change]) -> list[Change]:
         len(functions),
     )
     return [*(change for change in changes if change.difference.rule != _CODE_UNKNOWN), one]
+
+
+def _wrapped_text(depth: int, node: NodeSignature) -> str:
+    return "graph of " * depth + str(node.__struct_config__.tag)
+
+
+def _other_order(aligned: AlignedGraphs) -> Iterator[Change]:
+    """Yield the one change that the old graph's nodes were recorded in another order than their counterparts."""
+    if aligned.order is None:
+        return
+    first = next(at for at, index in enumerate(aligned.order) if index != at)
+    shown = aligned.order[first : first + _LISTED]
+    more = ", …" if len(aligned.order) > first + _LISTED else ""
+    here = range(first, first + len(shown))
+    texts = (f"nodes {', '.join(map(str, indices))}{more}" for indices in (shown, here))
+    yield Change(by_rule(_ORDER, "", *texts), None, [], ["nodes"], 1)
+
+
+def _named(edge: EdgeChange, aligned: AlignedGraphs) -> EdgeChange:
+    """Return a change of edges with both sides' edges named by where they come from and, if not plain, their kind."""
+    if edge.rule == "edge.data":
+        return edge
+    if edge.field and isinstance(edge.old, int):
+        return edge._replace(old=aligned.recorded(edge.old))
+    befores, afters = aligned.old.dependencies[edge.old_index], aligned.new.dependencies[edge.new_index]
+    olds = [_edge_text(aligned.recorded(item.node), item) for item in befores]
+    news = [_edge_text(item.node, item) for item in afters]
+    if max(len(olds), len(news)) > _LISTED:
+        partner = aligned.partner
+        kept = {partner(item.node) for item in befores} & {item.node for item in afters}
+        if len(kept) < max(len(olds), len(news)):
+            olds = _told_apart(olds, [partner(item.node) in kept for item in befores])
+            news = _told_apart(news, [item.node in kept for item in afters])
+    return edge._replace(old=", ".join(olds) or "none", new=", ".join(news) or "none")
+
+
+def _told_apart(texts: list[str], common: list[bool]) -> list[str]:
+    """Return what one side alone has, the first few, and how many there are besides."""
+    own = [text for text, shared in zip(texts, common, strict=True) if not shared]
+    listed = own[:_LISTED]
+    others = len(texts) - len(listed)
+    return [*listed, f"{others} others"] if others else listed
+
+
+def _edge_text(source: int, edge: Dependency) -> str:
+    if (edge.from_port, edge.to_port, edge.type) == (0, 0, 0):
+        return f"{source}"
+    kind = {(1, 0, 1): "programmatic", (2, 0, 1): "programmatic launch order"}.get(
+        (edge.from_port, edge.to_port, edge.type)
+    )
+    return f"{source} {kind or f'type {edge.type} ports {edge.from_port}:{edge.to_port}'}"
 
 
 def _of_graph(rule_id: str) -> Change:

@@ -101,14 +101,14 @@ def _match_similar(
     """Pair the graphs that have most nodes of one kind and name in common, the most alike first."""
     old_counts = {label: Counter(map(similarity_key, entry.graph.nodes)) for label, entry in left_old.items()}
     scores: list[tuple[float, int, str]] = []
-    for place, entry in enumerate(left_new):
+    for index, entry in enumerate(left_new):
         new_count = Counter(map(similarity_key, entry.graph.nodes))
         for label, old_count in old_counts.items():
             larger = max(new_count.total(), old_count.total())
             share = (new_count & old_count).total() / larger if larger else 0.0
             if share >= _SIMILARITY_NEEDED:
-                scores.append((-share, place, label))
-    for _, place, label in sorted(scores):
-        new_label = left_new[place].label
+                scores.append((-share, index, label))
+    for _, index, label in sorted(scores):
+        new_label = left_new[index].label
         if new_label not in partner and label in left_old:
             partner[new_label] = left_old.pop(label)

@@ -5,19 +5,22 @@ what a difference means is asked of `NodeJudge`, and where that has no answer, o
 """
 
 from collections.abc import Container, Hashable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from sigcontract.compare.correspondence import Correspondence, identities, renumbered
+from sigcontract.compare.correspondence import Correspondence
 from sigcontract.model import (
     MAX_EXACT_INT,
     AttributeId,
     BatchMemOpNode,
     DriverProfile,
     FunctionFacts,
+    Identities,
     KernelNodeSignature,
     NodeSignature,
+    Renumbering,
     Verdict,
 )
 from sigcontract.update import (
@@ -77,13 +80,17 @@ class NodeComparer:
     def __init__(self, profile: DriverProfile | None, correspondence: Correspondence | None) -> None:
         self.judge = NodeJudge(profile, 0)
         self._correspondence = correspondence
+        self._translation = (
+            None if correspondence is None else Renumbering(lambda kind: partial(correspondence.translate, kind))
+        )
+        self._identities = Identities()
         self._of_equal: dict[Hashable, NodeComparison] = {}
 
     def translated(self, node: NodeSignature) -> NodeSignature:
         """Return a node of the new graph with the old graph's numbers for functions, contexts and events."""
-        if self._correspondence is None:
+        if self._translation is None:
             return node
-        translated: NodeSignature = renumbered(node, self._correspondence.translate)
+        translated: NodeSignature = self._translation.record(node)
         return translated
 
     def compare(self, old: NodeSignature, new: NodeSignature) -> "NodeComparison":
@@ -174,9 +181,9 @@ class NodeComparer:
         correspondence = self._correspondence
         if correspondence is None:
             return {}
-        numbers = {path: (kind, number) for path, kind, number in identities(old)}
+        numbers = {path: (kind, number) for path, kind, number in self._identities.of(old)}
         contradictions = {}
-        for path, kind, number in identities(new):
+        for path, kind, number in self._identities.of(new):
             known = numbers.get(path)
             if known is None or correspondence.translate(kind, number) == known[1]:
                 continue

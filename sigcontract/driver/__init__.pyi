@@ -1,5 +1,6 @@
 from sigcontract.driver.cuda import (
     GRAPH_CLASSES as GRAPH_CLASSES,
+    BuildApi as BuildApi,
     DriverApi as DriverApi,
     LaunchObservations as LaunchObservations,
     UpdateOutcome as UpdateOutcome,
@@ -28,6 +29,7 @@ from sigcontract.driver.recording import (
     RecordSettings as RecordSettings,
     read_reports as read_reports,
     record_to as record_to,
+    run_program as run_program,
 )
 from sigcontract.profiles import (
     PROFILES as PROFILES,

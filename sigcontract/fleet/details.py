@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from sigcontract.compare import Cause, GraphChanges, causes_of_diff, compare_dumps
+from sigcontract.compare import Cause, GraphChanges, causes_of, compare_dumps
 from sigcontract.errors import NotComparableError, SigcontractError
 from sigcontract.fleet.classes import Classes
 from sigcontract.fleet.members import Members
@@ -125,23 +125,16 @@ def details_of(decoded: Decoded, members: Members, classes: Classes, told: set[i
             gaps.append(members.gap("not-compared", rows, f"{members.told(rows)}: differs; {error}"))
             continue
         # What is kept of a comparison is small; the graphs that it aligned are not.
-        found[place] = _collapsed({label: causes_of_diff(each.diff) for label, each in parted.items()})
-        places[place] = {label: _by_place(each.changes) for label, each in parted.items()}
+        found[place] = _collapsed({label: causes_of(each) for label, each in parted.items()})
+        places[place] = {label: _by_place(each) for label, each in parted.items()}
     return Details(found, tuple(_rows(members, classes, places)), tuple(gaps))
 
 
-class _Parted(NamedTuple):
-    """How one graph differs between two dumps."""
-
-    diff: GraphDiff
-    changes: GraphChanges
-
-
-def _parted(old: SignatureDump, new: SignatureDump, labels: Sequence[str]) -> dict[str, _Parted]:
+def _parted(old: SignatureDump, new: SignatureDump, labels: Sequence[str]) -> dict[str, GraphChanges]:
     compared = compare_dumps(old, new, pairs=[(label, label) for label in labels])
     return {
-        diff.label: _Parted(diff, changes)
-        for diff, changes in zip(compared.diff.graphs, compared.changes, strict=True)
+        graph.label: changes
+        for graph, changes in zip(compared.diff.graphs, compared.changes, strict=True)
         if changes is not None
     }
 

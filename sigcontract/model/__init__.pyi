@@ -1,7 +1,6 @@
 from sigcontract.model.attributes import (
     VALUE_TYPES as VALUE_TYPES,
     AccessPolicyWindow as AccessPolicyWindow,
-    AttributeId as AttributeId,
     AttributeOrigin as AttributeOrigin,
     AttributeState as AttributeState,
     AttributeValue as AttributeValue,
@@ -13,6 +12,30 @@ from sigcontract.model.attributes import (
     ProgrammaticEvent as ProgrammaticEvent,
     RawValue as RawValue,
     check_attribute_order as check_attribute_order,
+)
+from sigcontract.model.cuda import (
+    CLUSTERS_SINCE as CLUSTERS_SINCE,
+    EXEC_BYTES_PER_NODE as EXEC_BYTES_PER_NODE,
+    MAX_HANDLE as MAX_HANDLE,
+    PREFERRED_CLUSTERS_SINCE as PREFERRED_CLUSTERS_SINCE,
+    STREAM_PER_THREAD as STREAM_PER_THREAD,
+    STREAM_WAIT_VALUE_FLUSH as STREAM_WAIT_VALUE_FLUSH,
+    AttributeId as AttributeId,
+    CaptureMode as CaptureMode,
+    ChildGraphOwnership as ChildGraphOwnership,
+    DependencyType as DependencyType,
+    DeviceAttribute as DeviceAttribute,
+    EventFlag as EventFlag,
+    FunctionAttribute as FunctionAttribute,
+    GraphNodeType as GraphNodeType,
+    InstantiateFlag as InstantiateFlag,
+    MemLocationType as MemLocationType,
+    MemoryType as MemoryType,
+    PointerAttribute as PointerAttribute,
+    Result as Result,
+    StreamFlag as StreamFlag,
+    StreamMemOp as StreamMemOp,
+    UpdateResult as UpdateResult,
 )
 from sigcontract.model.dims import (
     Dim3 as Dim3,
@@ -30,7 +53,6 @@ from sigcontract.model.findings import (
     Finding as Finding,
     GraphDiff as GraphDiff,
     UpdatePrediction as UpdatePrediction,
-    UpdateResult as UpdateResult,
     Verdict as Verdict,
 )
 from sigcontract.model.fleet import (
@@ -54,11 +76,16 @@ from sigcontract.model.function import (
     ParameterLayout as ParameterLayout,
 )
 from sigcontract.model.graph import (
+    NODE_RECORDS as NODE_RECORDS,
     ChildGraphNode as ChildGraphNode,
     ConditionalNode as ConditionalNode,
     Dependency as Dependency,
     GraphSignature as GraphSignature,
     NodeSignature as NodeSignature,
+    graph_fields as graph_fields,
+    holds_graphs as holds_graphs,
+    inner_graphs as inner_graphs,
+    with_inner_graphs as with_inner_graphs,
 )
 from sigcontract.model.nodes import (
     BatchMemOpNode as BatchMemOpNode,
@@ -96,4 +123,9 @@ from sigcontract.model.record import (
     Text as Text,
     UInt8 as UInt8,
     UInt32 as UInt32,
+)
+from sigcontract.model.renumbering import (
+    Identities as Identities,
+    Renumbering as Renumbering,
+    local_fields as local_fields,
 )

@@ -11,7 +11,7 @@ __all__ = ["DeviceInfo", "Environment", "LabeledGraph", "LibraryVersion", "Signa
 
 
 class DeviceInfo(Record, frozen=True, kw_only=True):
-    """One device that the process could see."""
+    """One device visible to the process."""
 
     ordinal: Annotated[UInt32, Meta(description="CUdevice ordinal.")]
     name: Annotated[Text, Meta(description="cuDeviceGetName.")]
@@ -20,46 +20,52 @@ class DeviceInfo(Record, frozen=True, kw_only=True):
 
 
 class LibraryVersion(Record, frozen=True, kw_only=True):
-    """A library that had a part in the capture (torch, triton, cuda-bindings)."""
+    """A library involved in the capture (torch, triton, cuda-bindings)."""
 
     name: Annotated[Text, Meta(description="Distribution name.")]
     version: Annotated[Text, Meta(description="Its version.")]
 
 
 class Environment(Record, frozen=True, kw_only=True):
-    """Where a dump comes from. Never part of a digest."""
+    """The environment that wrote a dump. Never part of a digest."""
 
-    sigcontract_version: Annotated[Text, Meta(description="The release that wrote the dump.")]
+    sigcontract_version: Annotated[Text, Meta(description="sigcontract release that wrote the dump.")]
     created_at: Annotated[Text, Meta(description="UTC, ISO 8601, to the second.")]
-    hostname: Annotated[Text | None, Meta(description="Host, or null where it was left out.")]
-    process_id: Annotated[UInt32 | None, Meta(description="Process, or null where it was left out.")]
-    rank: Annotated[UInt32 | None, Meta(description="Rank in the job, or null where there is none.")]
-    world_size: Annotated[UInt32 | None, Meta(description="Ranks in the job, or null where there is none.")]
+    hostname: Annotated[Text | None, Meta(description="Host name; null if omitted.")]
+    process_id: Annotated[UInt32 | None, Meta(description="Process id; null if omitted.")]
+    rank: Annotated[UInt32 | None, Meta(description="Rank in the job; null if none.")]
+    world_size: Annotated[UInt32 | None, Meta(description="Number of ranks in the job; null if none.")]
     cuda_driver_version: Annotated[
-        UInt32 | None, Meta(description="cuDriverGetVersion, as 13000 for 13.0; null: not known.")
+        UInt32 | None, Meta(description="cuDriverGetVersion, such as 13000 for 13.0; null if unknown.")
     ]
-    display_driver_version: Annotated[Text | None, Meta(description="As 580.159.04; null: not known.")]
-    devices: Annotated[tuple[DeviceInfo, ...], Meta(description="Devices that the process could see, by ordinal.")]
-    libraries: Annotated[tuple[LibraryVersion, ...], Meta(description="Libraries of the capture, by name.")]
+    display_driver_version: Annotated[
+        Text | None, Meta(description="Display driver version, such as 580.159.04; null if unknown.")
+    ]
+    devices: Annotated[tuple[DeviceInfo, ...], Meta(description="Devices visible to the process, by ordinal.")]
+    libraries: Annotated[tuple[LibraryVersion, ...], Meta(description="Libraries involved in the capture, by name.")]
 
 
 class LabeledGraph(Record, frozen=True, kw_only=True):
     """One graph of a dump, with the name that its owner gave it."""
 
-    label: Annotated[Text, Meta(description="As decode/bs=4; unique in a dump that is to be compared.")]
+    label: Annotated[Text, Meta(description="Label, such as decode/bs=4; unique in a dump to be compared.")]
     graph: Annotated[GraphSignature, Meta(description="Its signature.")]
 
 
 class SignatureDump(Record, frozen=True, kw_only=True):
     """A file of graph signatures from one process, with its environment."""
 
-    environment: Annotated[Environment, Meta(description="Where the dump comes from.")]
-    profile: Annotated[Text | None, Meta(description="Id of the driver profile that it was read under; null: none.")]
-    complete: Annotated[
-        bool, Meta(description="Whether the writer ended in order; false: what came after the last write is missing.")
+    environment: Annotated[Environment, Meta(description="Environment that wrote the dump.")]
+    profile: Annotated[
+        Text | None, Meta(description="Id of the driver profile the graphs were read under; null if none.")
     ]
-    graphs: Annotated[tuple[LabeledGraph, ...], Meta(description="In the order in which they were read.")]
-    extensions: Annotated[dict[Text, Any], Meta(description="For other tools; outside of every digest and verdict.")]
+    complete: Annotated[
+        bool, Meta(description="Whether the writer finished; false: graphs after the last write are missing.")
+    ]
+    graphs: Annotated[tuple[LabeledGraph, ...], Meta(description="Graphs, in the order they were read.")]
+    extensions: Annotated[
+        dict[Text, Any], Meta(description="Data of other tools; excluded from every digest and verdict.")
+    ]
 
     def graph(self, label: str) -> GraphSignature:
         """Return the first graph with that label. Raises KeyError where there is none."""

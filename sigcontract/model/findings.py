@@ -1,14 +1,15 @@
 """Differences as values: what was found, where, how it was known, and what an update would do with it."""
 
 from collections.abc import Iterable
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.record import ExactInt, Record, Text, UInt32
 
-__all__ = ["DumpDiff", "Evidence", "Finding", "GraphDiff", "UpdatePrediction", "UpdateResult", "Verdict"]
+__all__ = ["DumpDiff", "Evidence", "Finding", "GraphDiff", "UpdatePrediction", "Verdict"]
 
 
 class Verdict(StrEnum):
@@ -28,7 +29,7 @@ class Verdict(StrEnum):
 
     @property
     def badness(self) -> int:
-        """Place in the order of `worst`, from 0 for identical."""
+        """Position in the order of `worst`, 0 for identical."""
         return _BADNESS[self]
 
     @property
@@ -51,67 +52,51 @@ _SAFE = frozenset({Verdict.IDENTICAL, Verdict.HARMLESS, Verdict.UPDATABLE})
 Evidence = Literal["documented", "measured", "reported", "assumed"]
 
 
-class UpdateResult(IntEnum):
-    """CUgraphExecUpdateResult (unchanged from CUDA 12.0 to 13.5)."""
-
-    SUCCESS = 0
-    ERROR = 1
-    ERROR_TOPOLOGY_CHANGED = 2
-    ERROR_NODE_TYPE_CHANGED = 3
-    ERROR_FUNCTION_CHANGED = 4
-    ERROR_PARAMETERS_CHANGED = 5
-    ERROR_NOT_SUPPORTED = 6
-    ERROR_UNSUPPORTED_FUNCTION_CHANGE = 7
-    ERROR_ATTRIBUTES_CHANGED = 8
-
-    @classmethod
-    def name_of(cls, result: int) -> str:
-        """Return the name of a driver's answer, ``RESULT_9`` for one that no header names."""
-        try:
-            return cls(result).name
-        except ValueError:
-            return f"RESULT_{result}"
-
-
 class Finding(Record, frozen=True, kw_only=True):
     """One difference."""
 
     rule: Annotated[Text, Meta(description="Stable id of the rule; `sigcontract rules ID` explains it.")]
-    path: Annotated[Text, Meta(description="Where, in the new graph (in the old one where it was removed).")]
-    verdict: Annotated[Verdict, Meta(description="What the difference means.")]
-    evidence: Annotated[Evidence, Meta(description="How that is known.")]
-    old: Annotated[ExactInt | Text | None, Meta(description="The old value; null: absent.")]
-    new: Annotated[ExactInt | Text | None, Meta(description="The new value; null: absent.")]
-    subject: Annotated[Text | None, Meta(description="The kernel's name, or what else tells a person the place.")]
-    count: Annotated[UInt32, Meta(description="Places with this same difference, this one included.")]
-    also: Annotated[tuple[Text, ...], Meta(description="Their other paths, the first few.")]
+    path: Annotated[Text, Meta(description="Path in the new graph; in the old one if removed.")]
+    verdict: Annotated[Verdict, Meta(description="Meaning of the difference.")]
+    evidence: Annotated[Evidence, Meta(description="How the verdict is known.")]
+    old: Annotated[ExactInt | Text | None, Meta(description="Old value; null: absent.")]
+    new: Annotated[ExactInt | Text | None, Meta(description="New value; null: absent.")]
+    subject: Annotated[Text | None, Meta(description="Kernel name, or what else identifies the node.")]
+    count: Annotated[UInt32, Meta(description="Number of nodes or edges with this difference, this one included.")]
+    also: Annotated[tuple[Text, ...], Meta(description="Paths of the first few others.")]
 
 
 class UpdatePrediction(Record, frozen=True, kw_only=True):
     """What cuGraphExecUpdate would answer, and what the exec would then run."""
 
     verdict: Annotated[Verdict, Meta(description="The worst of the findings.")]
-    result: Annotated[UpdateResult | None, Meta(description="CUgraphExecUpdateResult; null: cannot be told.")]
-    node: Annotated[Text | None, Meta(description="Path in the candidate of the error node, as nodes[3]; null: none.")]
-    from_node: Annotated[Text | None, Meta(description="Path in the candidate of the dependency that does not match.")]
+    result: Annotated[UpdateResult | None, Meta(description="CUgraphExecUpdateResult; null: undetermined.")]
+    node: Annotated[
+        Text | None, Meta(description="Path of the error node in the candidate, such as nodes[3]; null: none.")
+    ]
+    from_node: Annotated[
+        Text | None, Meta(description="Path in the candidate of the mismatched dependency; null: none.")
+    ]
     findings: Annotated[tuple[Finding, ...], Meta(description="Differences along the driver's pairing.")]
 
 
 class GraphDiff(Record, frozen=True, kw_only=True):
-    """How one graph differs between two dumps."""
+    """Differences of one graph between two dumps."""
 
-    label: Annotated[Text, Meta(description="The label, of the new dump where both have one.")]
-    old_label: Annotated[Text | None, Meta(description="Its label in the old dump; null: the graph is new.")]
-    new_label: Annotated[Text | None, Meta(description="Its label in the new dump; null: the graph is gone.")]
+    label: Annotated[Text, Meta(description="Label; that of the new dump if both have one.")]
+    old_label: Annotated[Text | None, Meta(description="Label in the old dump; null: the graph is new.")]
+    new_label: Annotated[Text | None, Meta(description="Label in the new dump; null: the graph was removed.")]
     verdict: Annotated[Verdict, Meta(description="The worst of the findings.")]
     findings: Annotated[tuple[Finding, ...], Meta(description="In the order of the new graph's nodes.")]
 
 
 class DumpDiff(Record, frozen=True, kw_only=True):
-    """How two dumps differ."""
+    """Differences between two dumps."""
 
     verdict: Annotated[Verdict, Meta(description="The worst over environment and graphs.")]
-    profile: Annotated[Text | None, Meta(description="Id of the driver profile that the verdicts hold for.")]
+    profile: Annotated[
+        Text | None, Meta(description="Id of the driver profile that the verdicts hold for; null: none.")
+    ]
     environment: Annotated[tuple[Finding, ...], Meta(description="Differences of driver, device and versions.")]
     graphs: Annotated[tuple[GraphDiff, ...], Meta(description="One per pair, in the order of the new dump.")]
 

@@ -1,4 +1,4 @@
-"""What a kernel's function is, in facts that hold in every process."""
+"""Properties of a kernel's function that hold in every process."""
 
 from typing import Annotated
 
@@ -13,14 +13,14 @@ _Fact = Int32 | None
 
 
 class ParameterLayout(Record, frozen=True, kw_only=True):
-    """Where one kernel parameter lies in the parameter buffer (cuFuncGetParamInfo)."""
+    """Offset and size of one kernel parameter (cuFuncGetParamInfo)."""
 
     offset_bytes: Annotated[UInt32, Meta(description="Offset in the parameter buffer, in bytes.")]
     size_bytes: Annotated[UInt32, Meta(description="Size, in bytes.")]
 
 
 class FunctionFacts(Record, frozen=True, kw_only=True):
-    """Facts of the loaded function (cuFuncGetAttribute). null: the driver would not say; never equal to anything."""
+    """Properties of the loaded function (cuFuncGetAttribute). null: not reported, and never equal to anything."""
 
     parameters: Annotated[
         tuple[ParameterLayout, ...] | None, Meta(description="Parameter layout, in order (cuFuncGetParamInfo).")
@@ -37,7 +37,7 @@ class FunctionFacts(Record, frozen=True, kw_only=True):
         _Fact, Meta(description="Bytes per block, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.")
     ]
     preferred_shared_mem_carveout: Annotated[
-        _Fact, Meta(description="Percent, -1 default, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT.")
+        _Fact, Meta(description="Percent; -1: driver default; CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT.")
     ]
     cluster_size_must_be_set: Annotated[_Fact, Meta(description="CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET.")]
     required_cluster_dim: Annotated[
@@ -51,5 +51,5 @@ class FunctionFacts(Record, frozen=True, kw_only=True):
     ]
     code_sha256: Annotated[
         Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")] | None,
-        Meta(description="sha256 of the kernel's own machine code, where its module was observed."),
+        Meta(description="sha256 of the kernel's own machine code; null if its module load was not observed."),
     ]

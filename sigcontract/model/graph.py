@@ -1,13 +1,17 @@
 """A graph: nodes in the driver's order, each with its dependencies in the driver's order."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from sigcontract.errors import InvariantError
+from sigcontract.model.cuda import GraphNodeType
+from sigcontract.model.handles import field_parts, handle
 from sigcontract.model.nodes import (
     BatchMemOpNode,
     EmptyNode,
@@ -26,46 +30,55 @@ from sigcontract.model.nodes import (
 from sigcontract.model.record import Hex64, Int32, Record, UInt8, UInt32
 
 __all__ = [
+    "NODE_RECORDS",
     "ChildGraphNode",
     "ConditionalNode",
     "Dependency",
     "GraphSignature",
     "NodeSignature",
+    "graph_fields",
+    "holds_graphs",
+    "inner_graphs",
+    "with_inner_graphs",
 ]
 
 
 class Dependency(Record, frozen=True, kw_only=True):
     """One edge into a node (cuGraphNodeGetDependencies, CUgraphEdgeData)."""
 
-    node: Annotated[UInt32, Meta(description="Index in nodes of the node depended on.")]
+    node: Annotated[UInt32, Meta(description="Index in nodes of the dependency.")]
     from_port: Annotated[UInt8, Meta(description="0 default, 1 programmatic, 2 launch order (from_port).")]
     to_port: Annotated[UInt8, Meta(description="0 (to_port).")]
     type: Annotated[UInt8, Meta(description="CUgraphDependencyType: 0 default, 1 programmatic (type).")]
 
 
 class ChildGraphNode(Record, frozen=True, kw_only=True, tag_field="node", tag="graph"):
-    """A child graph (cuGraphChildGraphNodeGetGraph)."""
+    """A child graph node (cuGraphChildGraphNodeGetGraph)."""
 
-    node_type: ClassVar[int] = 4
+    node_type: ClassVar[int] = GraphNodeType.GRAPH.value
 
-    graph: Annotated["GraphSignature", Meta(description="The child.")]
+    graph: Annotated["GraphSignature", Meta(description="The child graph.")]
 
 
 class ConditionalNode(Record, frozen=True, kw_only=True, tag_field="node", tag="conditional"):
-    """A conditional (CUDA_CONDITIONAL_NODE_PARAMS). Before CUDA 13.2 no getter exists: every field is null."""
+    """A conditional node (CUDA_CONDITIONAL_NODE_PARAMS). Every field is null before CUDA 13.2, which has no getter."""
 
-    node_type: ClassVar[int] = 13
+    node_type: ClassVar[int] = GraphNodeType.CONDITIONAL.value
 
     kind: Annotated[
         Int32 | None, Meta(description="CUgraphConditionalNodeType: 0 if, 1 while, 2 switch; null: unreadable (type).")
     ]
     handle: Annotated[
-        Hex64 | None, Meta(description="CUgraphConditionalHandle, a number of this process; null: unreadable (handle).")
+        Hex64 | None,
+        Meta(
+            description="Process-local CUgraphConditionalHandle; null: unreadable (handle).",
+            extra=handle("conditional"),
+        ),
     ]
     bodies: Annotated[
         tuple["GraphSignature | None", ...] | None,
         Meta(
-            description="One graph per branch, null where it cannot be read; null: not even their number (phGraph_out)."
+            description="One graph per branch, null if unreadable; null: number of branches unreadable (phGraph_out)."
         ),
     ]
 
@@ -102,7 +115,7 @@ class GraphSignature(Record, frozen=True, kw_only=True):
         form a cycle.
     """
 
-    nodes: Annotated[tuple[NodeSignature, ...], Meta(description="In the driver's order (cuGraphGetNodes).")]
+    nodes: Annotated[tuple[NodeSignature, ...], Meta(description="Nodes in the driver's order (cuGraphGetNodes).")]
     dependencies: Annotated[
         tuple[tuple[Dependency, ...], ...],
         Meta(description="For each node, its dependencies in the driver's order (cuGraphNodeGetDependencies)."),
@@ -147,12 +160,48 @@ class GraphSignature(Record, frozen=True, kw_only=True):
         for index, node in enumerate(self.nodes):
             path = f"nodes[{index}]"
             yield path, node
-            if isinstance(node, ChildGraphNode):
-                yield from ((f"{path}.graph.{inner}", child) for inner, child in node.graph.walk())
-            elif isinstance(node, ConditionalNode):
-                for branch, body in enumerate(node.bodies or ()):
-                    if body is not None:
-                        yield from ((f"{path}.bodies[{branch}].{inner}", child) for inner, child in body.walk())
+            for at, graph in inner_graphs(node):
+                if graph is not None:
+                    yield from ((f"{path}{at}{inner}", child) for inner, child in graph.walk())
+
+
+#: The record of each CUgraphNodeType that has one. A node of another type is an `OpaqueNode`.
+NODE_RECORDS: Mapping[int, type[NodeSignature]] = {
+    record.node_type: record for record in get_args(NodeSignature) if record is not OpaqueNode
+}
+
+
+@cache
+def graph_fields(record: type[Record]) -> tuple[str, ...]:
+    """Return the fields of a record type that hold graphs."""
+    return tuple(name for name, parts in field_parts(record).items() if GraphSignature in parts)
+
+
+def holds_graphs(node: NodeSignature) -> bool:
+    """Whether a node is of a type that holds graphs: a child graph or the bodies of a conditional."""
+    return bool(graph_fields(type(node)))
+
+
+def inner_graphs(node: NodeSignature) -> Iterator[tuple[str, GraphSignature | None]]:
+    """Yield the graphs in a node by their path below it (``.graph.``, ``.bodies[1].``); None for an unreadable one."""
+    for name in graph_fields(type(node)):
+        held = getattr(node, name)
+        if isinstance(held, GraphSignature):
+            yield f".{name}.", held
+        else:
+            yield from ((f".{name}[{index}].", graph) for index, graph in enumerate(held or ()))
+
+
+def with_inner_graphs(node: NodeSignature, changed: Callable[[GraphSignature], GraphSignature]) -> NodeSignature:
+    """Return a node with each readable graph in it replaced."""
+    fields: dict[str, Any] = {}
+    for name in graph_fields(type(node)):
+        held = getattr(node, name)
+        if isinstance(held, GraphSignature):
+            fields[name] = changed(held)
+        elif held is not None:
+            fields[name] = tuple(None if graph is None else changed(graph) for graph in held)
+    return replace(node, **fields) if fields else node
 
 
 def _counted(number: int, noun: str) -> str:
@@ -162,10 +211,10 @@ def _counted(number: int, noun: str) -> str:
 def _check_edges(dependencies: tuple[tuple[Dependency, ...], ...]) -> None:
     """Refuse edges to missing nodes and cycles. Only needed where an edge leads forward in node order."""
     for index, edges in enumerate(dependencies):
-        for place, edge in enumerate(edges):
+        for position, edge in enumerate(edges):
             if edge.node >= len(dependencies):
                 msg = f"node {edge.node} is not among the {len(dependencies)} nodes; drop the edge or add the node"
-                raise InvariantError(msg, path=f"$.dependencies[{index}][{place}].node")
+                raise InvariantError(msg, path=f"$.dependencies[{index}][{position}].node")
     sorter = TopologicalSorter({index: [edge.node for edge in edges] for index, edges in enumerate(dependencies)})
     try:
         sorter.prepare()

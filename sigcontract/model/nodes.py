@@ -6,14 +6,15 @@ from msgspec import Meta
 
 from sigcontract.errors import AttributeUnknownError
 from sigcontract.model.attributes import (
-    AttributeId,
     AttributeValue,
     ClusterDim,
     LaunchAttribute,
     check_attribute_order,
 )
+from sigcontract.model.cuda import AttributeId, GraphNodeType, MemLocationType
 from sigcontract.model.dims import Dim3
 from sigcontract.model.function import FunctionFacts
+from sigcontract.model.handles import handle
 from sigcontract.model.record import Handle, Hex64, Int32, Record, Size, Text, UInt32
 
 __all__ = [
@@ -36,37 +37,47 @@ __all__ = [
     "PointerFacts",
 ]
 
+#: A location's id is a device ordinal for CU_MEM_LOCATION_TYPE_DEVICE alone.
+_DEVICE_LOCATION_ID = handle("device", only_if=("location_type", MemLocationType.DEVICE))
+
 
 class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", tag="kernel"):
-    """A kernel node: which function, how it is launched, and every launch attribute that was asked for."""
+    """A kernel node: its function, launch configuration and launch attributes."""
 
-    node_type: ClassVar[int] = 0
+    node_type: ClassVar[int] = GraphNodeType.KERNEL.value
 
-    name: Annotated[Text, Meta(description="Mangled, as the driver gives it (cuKernelGetName, cuFuncGetName).")]
+    name: Annotated[Text, Meta(description="Mangled name, as the driver returns it (cuKernelGetName, cuFuncGetName).")]
     kern: Annotated[
         Handle,
-        Meta(description="CUkernel, a number of this process, 0 where there is none (CUDA_KERNEL_NODE_PARAMS.kern)."),
+        Meta(
+            description="Process-local CUkernel handle; 0 if none (CUDA_KERNEL_NODE_PARAMS.kern).",
+            extra=handle("kernel"),
+        ),
     ]
     func: Annotated[
         Handle,
-        Meta(description="CUfunction, a number of this process, 0 where there is none (CUDA_KERNEL_NODE_PARAMS.func)."),
+        Meta(
+            description="Process-local CUfunction handle; 0 if none (CUDA_KERNEL_NODE_PARAMS.func).",
+            extra=handle("function", or_else="kern"),
+        ),
     ]
     context: Annotated[
         Handle,
-        Meta(description="CUcontext, a number of this process, 0 where there is none (CUDA_KERNEL_NODE_PARAMS.ctx)."),
+        Meta(
+            description="Process-local CUcontext handle; 0 if none (CUDA_KERNEL_NODE_PARAMS.ctx).",
+            extra=handle("context"),
+        ),
     ]
-    grid_dim: Annotated[Dim3, Meta(description="Blocks in the grid, never clusters (gridDimX, gridDimY, gridDimZ).")]
+    grid_dim: Annotated[Dim3, Meta(description="Blocks in the grid, not clusters (gridDimX, gridDimY, gridDimZ).")]
     block_dim: Annotated[Dim3, Meta(description="Threads per block (blockDimX, blockDimY, blockDimZ).")]
     dynamic_shared_mem_bytes: Annotated[
         UInt32, Meta(description="Dynamic shared memory per block, in bytes (sharedMemBytes).")
     ]
     attributes: Annotated[
         tuple[LaunchAttribute, ...],
-        Meta(description="One entry per launch attribute id that was asked for, ascending by id, each id once."),
+        Meta(description="One entry per launch attribute queried, in ascending order of id, without duplicates."),
     ]
-    function: Annotated[
-        FunctionFacts | None, Meta(description="Facts of the function, or null where they were not recorded.")
-    ]
+    function: Annotated[FunctionFacts | None, Meta(description="Properties of the function; null if not recorded.")]
 
     def check(self) -> None:
         """Raise InvariantError unless attribute ids ascend and none comes twice."""
@@ -116,160 +127,194 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
 
 
 class PointerFacts(Record, frozen=True, kw_only=True):
-    """What the driver knows of an address (cuPointerGetAttribute). null: it would not say."""
+    """What the driver reports about an address (cuPointerGetAttribute). null: not reported."""
 
     memory_type: Annotated[
         Int32 | None, Meta(description="CUmemorytype of the allocation (CU_POINTER_ATTRIBUTE_MEMORY_TYPE).")
     ]
-    device_ordinal: Annotated[Int32 | None, Meta(description="CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL.")]
+    device_ordinal: Annotated[
+        Int32 | None, Meta(description="CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL.", extra=handle("device"))
+    ]
     context: Annotated[
-        Handle | None, Meta(description="CUcontext of the allocation, a number of this process (…_CONTEXT).")
+        Handle | None,
+        Meta(
+            description="Process-local CUcontext handle of the allocation; 0 if none (CU_POINTER_ATTRIBUTE_CONTEXT).",
+            extra=handle("context"),
+        ),
     ]
     managed: Annotated[bool | None, Meta(description="CU_POINTER_ATTRIBUTE_IS_MANAGED.")]
 
 
 class MemcpyOperand(Record, frozen=True, kw_only=True):
-    """Source or destination of a copy (CUDA_MEMCPY3D)."""
+    """Source or destination of a memcpy (CUDA_MEMCPY3D)."""
 
     memory_type: Annotated[
         UInt32, Meta(description="CUmemorytype: 1 host, 2 device, 3 array, 4 unified (srcMemoryType).")
     ]
-    address: Annotated[Handle, Meta(description="Pointer or CUarray, a number of this process (srcDevice, …).")]
+    address: Annotated[
+        Handle,
+        Meta(
+            description="Process-local pointer or CUarray handle (srcDevice, srcHost, srcArray).",
+            extra=handle("memory"),
+        ),
+    ]
     x_bytes: Annotated[Size, Meta(description="Offset along x, in bytes (srcXInBytes).")]
     y: Annotated[Size, Meta(description="Offset along y, in rows (srcY).")]
     z: Annotated[Size, Meta(description="Offset along z, in slices (srcZ).")]
     lod: Annotated[Size, Meta(description="Mipmap level (srcLOD).")]
-    pitch_bytes: Annotated[Size, Meta(description="Bytes from row to row (srcPitch).")]
-    height_rows: Annotated[Size, Meta(description="Rows from slice to slice (srcHeight).")]
+    pitch_bytes: Annotated[Size, Meta(description="Row pitch, in bytes (srcPitch).")]
+    height_rows: Annotated[Size, Meta(description="Slice height, in rows (srcHeight).")]
     pointer: Annotated[
-        PointerFacts | None, Meta(description="Facts of the address; null for arrays and where not recorded.")
+        PointerFacts | None, Meta(description="Properties of the address; null for arrays, or if not recorded.")
     ]
 
 
 class MemcpyNode(Record, frozen=True, kw_only=True, tag_field="node", tag="memcpy"):
-    """A copy (cuGraphMemcpyNodeGetParams)."""
+    """A memcpy node (cuGraphMemcpyNodeGetParams)."""
 
-    node_type: ClassVar[int] = 1
+    node_type: ClassVar[int] = GraphNodeType.MEMCPY.value
 
-    source: Annotated[MemcpyOperand, Meta(description="Where bytes come from.")]
-    destination: Annotated[MemcpyOperand, Meta(description="Where bytes go to.")]
+    source: Annotated[MemcpyOperand, Meta(description="Source operand.")]
+    destination: Annotated[MemcpyOperand, Meta(description="Destination operand.")]
     width_bytes: Annotated[Size, Meta(description="Bytes per row (WidthInBytes).")]
-    height: Annotated[Size, Meta(description="Rows; above 1 the copy is 2D (Height).")]
-    depth: Annotated[Size, Meta(description="Slices; above 1 the copy is 3D (Depth).")]
+    height: Annotated[Size, Meta(description="Rows; the copy is 2D if greater than 1 (Height).")]
+    depth: Annotated[Size, Meta(description="Slices; the copy is 3D if greater than 1 (Depth).")]
 
 
 class MemsetNode(Record, frozen=True, kw_only=True, tag_field="node", tag="memset"):
-    """A fill (CUDA_MEMSET_NODE_PARAMS)."""
+    """A memset node (CUDA_MEMSET_NODE_PARAMS)."""
 
-    node_type: ClassVar[int] = 2
+    node_type: ClassVar[int] = GraphNodeType.MEMSET.value
 
-    destination: Annotated[Handle, Meta(description="Device address of this process (dst).")]
-    pointer: Annotated[PointerFacts | None, Meta(description="Facts of the address; null where not recorded.")]
-    value: Annotated[UInt32, Meta(description="The element's value (value).")]
-    element_size_bytes: Annotated[UInt32, Meta(description="1, 2 or 4 (elementSize).")]
+    destination: Annotated[Handle, Meta(description="Process-local device address (dst).", extra=handle("memory"))]
+    pointer: Annotated[PointerFacts | None, Meta(description="Properties of the address; null if not recorded.")]
+    value: Annotated[UInt32, Meta(description="Value of each element (value).")]
+    element_size_bytes: Annotated[UInt32, Meta(description="Element size, in bytes: 1, 2 or 4 (elementSize).")]
     width: Annotated[Size, Meta(description="Elements per row (width).")]
-    height: Annotated[Size, Meta(description="Rows; above 1 the fill is 2D (height).")]
-    pitch_bytes: Annotated[Size, Meta(description="Bytes from row to row, unused where height is 1 (pitch).")]
+    height: Annotated[Size, Meta(description="Rows; the memset is 2D if greater than 1 (height).")]
+    pitch_bytes: Annotated[Size, Meta(description="Row pitch, in bytes; unused if height is 1 (pitch).")]
 
 
 class HostNode(Record, frozen=True, kw_only=True, tag_field="node", tag="host"):
-    """A host function (CUDA_HOST_NODE_PARAMS)."""
+    """A host function node (CUDA_HOST_NODE_PARAMS)."""
 
-    node_type: ClassVar[int] = 3
+    node_type: ClassVar[int] = GraphNodeType.HOST.value
 
-    function_address: Annotated[Handle, Meta(description="CUhostFn, an address of this process (fn).")]
-    user_data: Annotated[Handle, Meta(description="Its argument, an address of this process (userData).")]
+    function_address: Annotated[
+        Handle, Meta(description="Process-local address of the CUhostFn (fn).", extra=handle("host_function"))
+    ]
+    user_data: Annotated[
+        Handle, Meta(description="Process-local argument of the function (userData).", extra=handle("user_data"))
+    ]
 
 
 class EmptyNode(Record, frozen=True, kw_only=True, tag_field="node", tag="empty"):
-    """A node that does nothing but order others."""
+    """An empty node: it only orders others."""
 
-    node_type: ClassVar[int] = 5
+    node_type: ClassVar[int] = GraphNodeType.EMPTY.value
 
 
 class EventWaitNode(Record, frozen=True, kw_only=True, tag_field="node", tag="wait_event"):
-    """A wait for an event (cuGraphEventWaitNodeGetEvent)."""
+    """An event wait node (cuGraphEventWaitNodeGetEvent)."""
 
-    node_type: ClassVar[int] = 6
+    node_type: ClassVar[int] = GraphNodeType.WAIT_EVENT.value
 
-    event: Annotated[Handle, Meta(description="CUevent, a number of this process.")]
+    event: Annotated[Handle, Meta(description="Process-local CUevent handle.", extra=handle("event"))]
 
 
 class EventRecordNode(Record, frozen=True, kw_only=True, tag_field="node", tag="event_record"):
-    """A record of an event (cuGraphEventRecordNodeGetEvent)."""
+    """An event record node (cuGraphEventRecordNodeGetEvent)."""
 
-    node_type: ClassVar[int] = 7
+    node_type: ClassVar[int] = GraphNodeType.EVENT_RECORD.value
 
-    event: Annotated[Handle, Meta(description="CUevent, a number of this process.")]
+    event: Annotated[Handle, Meta(description="Process-local CUevent handle.", extra=handle("event"))]
 
 
 class ExtSemasSignalNode(Record, frozen=True, kw_only=True, tag_field="node", tag="ext_semas_signal"):
-    """Signals of external semaphores (cuGraphExternalSemaphoresSignalNodeGetParams)."""
+    """An external semaphore signal node (cuGraphExternalSemaphoresSignalNodeGetParams)."""
 
-    node_type: ClassVar[int] = 8
+    node_type: ClassVar[int] = GraphNodeType.EXT_SEMAS_SIGNAL.value
 
     count: Annotated[UInt32, Meta(description="Semaphores signalled (numExtSems).")]
 
 
 class ExtSemasWaitNode(Record, frozen=True, kw_only=True, tag_field="node", tag="ext_semas_wait"):
-    """Waits for external semaphores (cuGraphExternalSemaphoresWaitNodeGetParams)."""
+    """An external semaphore wait node (cuGraphExternalSemaphoresWaitNodeGetParams)."""
 
-    node_type: ClassVar[int] = 9
+    node_type: ClassVar[int] = GraphNodeType.EXT_SEMAS_WAIT.value
 
     count: Annotated[UInt32, Meta(description="Semaphores waited for (numExtSems).")]
 
 
 class MemAccess(Record, frozen=True, kw_only=True):
-    """Who may access an allocation (CUmemAccessDesc)."""
+    """Access of one location to an allocation (CUmemAccessDesc)."""
 
     location_type: Annotated[Int32, Meta(description="CUmemLocationType (location.type).")]
-    location_id: Annotated[Int32, Meta(description="Device ordinal, or what the type says (location.id).")]
+    location_id: Annotated[
+        Int32,
+        Meta(
+            description="Device ordinal, or as the location type defines it (location.id).", extra=_DEVICE_LOCATION_ID
+        ),
+    ]
     flags: Annotated[Int32, Meta(description="CUmemAccess_flags (flags).")]
 
 
 class MemAllocNode(Record, frozen=True, kw_only=True, tag_field="node", tag="mem_alloc"):
-    """An allocation (CUDA_MEM_ALLOC_NODE_PARAMS)."""
+    """A memory allocation node (CUDA_MEM_ALLOC_NODE_PARAMS)."""
 
-    node_type: ClassVar[int] = 10
+    node_type: ClassVar[int] = GraphNodeType.MEM_ALLOC.value
 
-    size_bytes: Annotated[Size, Meta(description="Bytes asked for (bytesize).")]
-    address: Annotated[Handle, Meta(description="The address given, of this process (dptr).")]
+    size_bytes: Annotated[Size, Meta(description="Requested size, in bytes (bytesize).")]
+    address: Annotated[
+        Handle, Meta(description="Process-local address of the allocation (dptr).", extra=handle("allocation"))
+    ]
     allocation_type: Annotated[Int32, Meta(description="CUmemAllocationType (poolProps.allocType).")]
     handle_types: Annotated[Int32, Meta(description="CUmemAllocationHandleType (poolProps.handleTypes).")]
     location_type: Annotated[Int32, Meta(description="CUmemLocationType (poolProps.location.type).")]
-    location_id: Annotated[Int32, Meta(description="Device ordinal, or what the type says (poolProps.location.id).")]
+    location_id: Annotated[
+        Int32,
+        Meta(
+            description="Device ordinal, or as the location type defines it (poolProps.location.id).",
+            extra=_DEVICE_LOCATION_ID,
+        ),
+    ]
     accesses: Annotated[tuple[MemAccess, ...], Meta(description="In the driver's order (accessDescs).")]
 
 
 class MemFreeNode(Record, frozen=True, kw_only=True, tag_field="node", tag="mem_free"):
-    """A free (cuGraphMemFreeNodeGetParams)."""
+    """A memory free node (cuGraphMemFreeNodeGetParams)."""
 
-    node_type: ClassVar[int] = 11
+    node_type: ClassVar[int] = GraphNodeType.MEM_FREE.value
 
-    address: Annotated[Handle, Meta(description="Device address of this process (dptr).")]
+    address: Annotated[
+        Handle, Meta(description="Process-local address of the allocation (dptr).", extra=handle("allocation"))
+    ]
 
 
 class MemOp(Record, frozen=True, kw_only=True):
     """One operation of a batch (CUstreamBatchMemOpParams)."""
 
     operation: Annotated[Int32, Meta(description="CUstreamBatchMemOpType (operation).")]
-    address: Annotated[Handle, Meta(description="Device address of this process, 0 where the operation has none.")]
-    value: Annotated[Hex64, Meta(description="The 64-bit value waited for or written, 0 where there is none.")]
+    address: Annotated[
+        Handle,
+        Meta(description="Process-local device address; 0 if the operation has none.", extra=handle("memory")),
+    ]
+    value: Annotated[Hex64, Meta(description="64-bit value to wait for or write; 0 if the operation has none.")]
     flags: Annotated[UInt32, Meta(description="Flags of the operation (flags).")]
 
 
 class BatchMemOpNode(Record, frozen=True, kw_only=True, tag_field="node", tag="batch_mem_op"):
-    """A batch of memory operations (CUDA_BATCH_MEM_OP_NODE_PARAMS)."""
+    """A batch memory operation node (CUDA_BATCH_MEM_OP_NODE_PARAMS)."""
 
-    node_type: ClassVar[int] = 12
+    node_type: ClassVar[int] = GraphNodeType.BATCH_MEM_OP.value
 
-    context: Annotated[Handle, Meta(description="CUcontext, a number of this process (ctx).")]
+    context: Annotated[Handle, Meta(description="Process-local CUcontext handle (ctx).", extra=handle("context"))]
     flags: Annotated[UInt32, Meta(description="Flags of the batch (flags).")]
     operations: Annotated[tuple[MemOp, ...], Meta(description="In order (paramArray).")]
 
 
 class OpaqueNode(Record, frozen=True, kw_only=True, tag_field="node", tag="opaque"):
-    """A node whose type has no record here: kept, never skipped, never the same as another under any policy."""
+    """A node of a type without a record: kept, never skipped, and never equal to another under any policy."""
 
     type: Annotated[Int32, Meta(description="CUgraphNodeType (cuGraphNodeGetType).")]
 

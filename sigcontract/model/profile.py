@@ -20,10 +20,16 @@ class AttributeProfile(Record, frozen=True, kw_only=True):
     """How one launch attribute behaves on this driver and device."""
 
     id: Annotated[UInt32, Meta(description="CUlaunchAttributeID.")]
-    readable: Annotated[Answer, Meta(description="cuGraphKernelNodeGetAttribute gives it.")]
-    settable: Annotated[Answer, Meta(description="cuGraphKernelNodeSetAttribute, or a captured launch, takes it.")]
-    becomes_edge: Annotated[Answer, Meta(description="A captured launch carries it as edge data, not as attribute.")]
-    has_effect: Annotated[Answer, Meta(description="It changes what this device does. no: it cannot be stale here.")]
+    readable: Annotated[Answer, Meta(description="Whether cuGraphKernelNodeGetAttribute returns it.")]
+    settable: Annotated[
+        Answer, Meta(description="Whether cuGraphKernelNodeSetAttribute or a captured launch accepts it.")
+    ]
+    becomes_edge: Annotated[
+        Answer, Meta(description="Whether a captured launch represents it as edge data instead of an attribute.")
+    ]
+    has_effect: Annotated[
+        Answer, Meta(description="Whether it changes what this device does. no: it cannot become stale here.")
+    ]
     update: Annotated[UpdateEffect, Meta(description="What cuGraphExecUpdate does with a changed value.")]
     note: Annotated[Text, Meta(description="How it was measured, or why it is unknown.")]
 
@@ -31,24 +37,29 @@ class AttributeProfile(Record, frozen=True, kw_only=True):
 class DriverProfile(Record, frozen=True, kw_only=True):
     """The measured behaviour of one driver on one device. Other drivers may differ."""
 
-    id: Annotated[Text, Meta(description="As nvidia-h200-cuda-13.0.")]
-    cuda_driver_version: Annotated[UInt32, Meta(description="cuDriverGetVersion, as 13000.")]
-    display_driver_version: Annotated[Text | None, Meta(description="As 580.159.04.")]
+    id: Annotated[Text, Meta(description="Profile id, such as nvidia-h200-cuda-13.0.")]
+    cuda_driver_version: Annotated[UInt32, Meta(description="cuDriverGetVersion, such as 13000.")]
+    display_driver_version: Annotated[
+        Text | None, Meta(description="Display driver version, such as 580.159.04; null if unknown.")
+    ]
     device_name: Annotated[Text, Meta(description="cuDeviceGetName.")]
     compute_capability_major: Annotated[UInt32, Meta(description="Compute capability, major.")]
     compute_capability_minor: Annotated[UInt32, Meta(description="Compute capability, minor.")]
-    measured_on: Annotated[Text, Meta(description="Date, ISO 8601.")]
-    attributes: Annotated[tuple[AttributeProfile, ...], Meta(description="Ascending by id, each once.")]
+    measured_on: Annotated[Text, Meta(description="Date of the measurement, ISO 8601.")]
+    attributes: Annotated[
+        tuple[AttributeProfile, ...], Meta(description="In ascending order of id, without duplicates.")
+    ]
     cluster_fixed_at: Annotated[
         Literal["first_launch", "instantiation", "never", "unknown"],
         Meta(description="When an exec's effective cluster dimension stops following updates."),
     ]
     cooperative_function_update: Annotated[
-        UpdateEffect, Meta(description="A cooperative node whose function alone changes.")
+        UpdateEffect,
+        Meta(description="What an update does with a cooperative node of which only the function changes."),
     ]
     update_rule: Annotated[
         Literal["cuda-13.0", "unknown"],
-        Meta(description="The rule of pairing and refusal that this driver was seen to follow."),
+        Meta(description="Measured rule by which this driver pairs nodes and rejects updates."),
     ]
 
     def __post_init__(self) -> None:

@@ -15,7 +15,8 @@ UInt8 = Annotated[int, Meta(ge=0, le=2**8 - 1)]
 UInt32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Size = Annotated[int, Meta(ge=0, le=MAX_EXACT_INT)]
-Handle = Annotated[int, Meta(ge=0, le=MAX_EXACT_INT)]
+#: A handle or address. The field says what it stands for: ``Meta(extra=handle(...))`` (`sigcontract.model.handles`).
+Handle = Annotated[int, Meta(ge=0, le=MAX_EXACT_INT, extra={"handle": None})]
 #: An arbitrary 64-bit value. The look-ahead, not ``$``, ends the pattern: Python's ``$`` lets a newline through.
 Hex64 = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}(?![\s\S])")]
 #: Text of bounded size: a hostile document cannot make one string cost more than this.

@@ -1,4 +1,7 @@
-"""Groups of graphs that are the same, and executables shared only where that is true."""
+"""Groups of graphs that are the same, and executables shared where that is safe.
+
+`SignatureRegistry` needs no CUDA and loads no driver module.
+"""
 
 from sigcontract.doors import attach
 

@@ -1,74 +1,141 @@
-"""What registering a graph gives back: an entry that replays it, its group, and the reason for its executable."""
-# ruff: noqa: SLF001  entries look at each other's executables here, and nowhere else
+"""What registering a graph returns: an entry that replays it, in a group, with the reason for its executable."""
 
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
+from sigcontract.driver import (
+    UpdateOutcome,
+)
 from sigcontract.errors import RegistryError
 from sigcontract.model import (
+    MAX_HANDLE,
     GraphSignature,
 )
+from sigcontract.registry.events import Event
+from sigcontract.registry.origin import Origin
 from sigcontract.registry.reasons import Reason
-from sigcontract.registry.shared import SharedExec
-from sigcontract.registry.sources import MAX_HANDLE, SourceGraph, stream_handle
+from sigcontract.registry.reentry import Reentry
+from sigcontract.registry.registered_graph import RegisteredGraph
+from sigcontract.registry.shared_exec import SharedExec
+from sigcontract.registry.streams import stream_handle
 
-if TYPE_CHECKING:  # the registry makes the entries, and an entry calls its registry only where it cannot launch
+if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sigcontract.registry.events import Event
-    from sigcontract.registry.execs import GraphExecRegistry
-
-__all__ = ["ExecGroup", "GraphEntry"]
+__all__ = ["EntryOwner", "ExecGroup", "GraphEntry", "GroupState", "Member"]
 
 
-class ExecGroup:
-    """Graphs that the policy calls candidates for one executable: a view that only the registry changes.
+class EntryOwner(Protocol):
+    """What an entry needs of its registry."""
 
-    Attributes
-    ----------
-    index
-        Place in the order of first arrival, from 0.
-    key
-        The policy's key.
-    epochs
-        For its function handles that were other functions before, which load they stand for.
-    open
-        Whether other graphs may join; not, where CUDA allows one executable or nothing can be proved.
-    """
+    @property
+    def reentry(self) -> Reentry:
+        """Which threads are inside the registry."""
 
-    __slots__ = ("_entries", "_execs", "epochs", "index", "key", "open")
+    @property
+    def origin(self) -> Origin:
+        """The process that made the registry."""
+
+    def refuse_gone(self, label: str) -> NoReturn:
+        """Raise the reason why a member without an executable cannot be replayed."""
+
+    def give_own_exec(self, member: "Member", shared: SharedExec, refusal: UpdateOutcome, events: list[Event]) -> None:
+        """Give a member that the driver refused at replay its own executable."""
+
+    def settle(self, events: list[Event]) -> None:
+        """Report events and run deferred calls, with no lock held."""
+
+    def release(self, member: "Member") -> None:
+        """Let go of a member."""
+
+
+class GroupState:
+    """The members and executables of a group. Changed by `Placement` only."""
+
+    __slots__ = ("epochs", "execs", "index", "is_open", "key", "members", "view")
 
     def __init__(self, index: int, key: str, epochs: tuple[tuple[int, int], ...], *, is_open: bool) -> None:
         self.index: Final = index
         self.key: Final = key
         self.epochs: Final = epochs
-        self.open: Final = is_open
-        self._entries: list[GraphEntry] = []
-        self._execs: list[SharedExec] = []
+        self.is_open: Final = is_open
+        #: Dicts, so that each of thousands leaves in constant time, and in the order of arrival.
+        self.members: Final[dict[Member, GraphEntry]] = {}
+        self.execs: Final[dict[SharedExec, None]] = {}
+        self.view: Final = ExecGroup(self)
+
+
+class Member:
+    """A registered graph and its executable. Changed by `Placement` only.
+
+    Attributes
+    ----------
+    graph
+        The graph.
+    group
+        Its group.
+    shared
+        The executable that it replays through; None once released.
+    reason
+        Why it is this one.
+    """
+
+    __slots__ = ("graph", "group", "reason", "shared")
+
+    def __init__(self, graph: RegisteredGraph, group: GroupState, shared: SharedExec, reason: Reason) -> None:
+        self.graph: Final = graph
+        self.group: Final = group
+        self.shared: SharedExec | None = shared
+        self.reason = reason
+
+
+class ExecGroup:
+    """Graphs that the policy calls candidates for one executable: a read-only view.
+
+    Attributes
+    ----------
+    index
+        Position in the order of first arrival, from 0.
+    key
+        The policy's key.
+    epochs
+        Function handle and epoch of each handle that was reused, see `HandleEpochs`.
+    open
+        Whether other graphs may join: not if CUDA allows one executable or something decisive is unknown.
+    """
+
+    __slots__ = ("_state", "epochs", "index", "key", "open")
+
+    def __init__(self, state: GroupState) -> None:
+        self.index: Final = state.index
+        self.key: Final = state.key
+        self.epochs: Final = state.epochs
+        self.open: Final = state.is_open
+        self._state = state
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._state.members)
 
     def __iter__(self) -> "Iterator[GraphEntry]":
-        return iter(tuple(self._entries))
+        return iter(self.members)
 
     def __repr__(self) -> str:
-        return f"<ExecGroup {self.index}: {len(self._entries)} graphs, {len(self._execs)} executables>"
+        return f"<ExecGroup {self.index}: {len(self)} graphs, {self.execs} executables>"
 
     @property
     def members(self) -> "tuple[GraphEntry, ...]":
         """The entries that are not released, in order of arrival."""
-        return tuple(self._entries)
+        return tuple(self._state.members.copy().values())  # a copy: a finaliser may release in the middle
 
     @property
     def representative(self) -> "GraphEntry | None":
-        """The oldest entry; None where all are released."""
-        return self._entries[0] if self._entries else None
+        """The oldest entry; None if all are released."""
+        return next(iter(self.members), None)
 
     @property
     def execs(self) -> int:
-        """Executables that its graphs replay through: one, unless the driver or the prediction kept some apart."""
-        return len(self._execs)
+        """Executables of its graphs: one, unless driver or prediction refused an update between some of them."""
+        return len(self._state.execs)
 
 
 class GraphEntry:
@@ -79,56 +146,53 @@ class GraphEntry:
     label
         Its name in events and reports.
     group
-        The group that it fell into.
+        Its group.
     """
 
-    __slots__ = ("_reason", "_reentry", "_registry", "_shared", "_source", "group", "label")
+    __slots__ = ("_member", "_origin", "_owner", "_reentry", "group", "label")
 
-    def __init__(
-        self,
-        *,
-        registry: "GraphExecRegistry",
-        source: SourceGraph,
-        group: ExecGroup,
-        shared: SharedExec,
-        reason: Reason,
-    ) -> None:
-        self._registry = registry
-        self._reentry = registry._reentry
-        self._source = source
-        self._shared: SharedExec | None = shared
-        self._reason = reason
-        self.group: Final = group
-        self.label: Final = source.label
+    def __init__(self, owner: EntryOwner, member: Member) -> None:
+        self._owner = owner
+        self._origin = owner.origin
+        self._reentry = owner.reentry
+        self._member = member
+        self.group: Final = member.group.view
+        self.label: Final = member.graph.label
 
     def __repr__(self) -> str:
-        return f"<GraphEntry {self.label!r}: group {self.group.index}, {self._reason.code}>"
+        return f"<GraphEntry {self.label!r}: group {self.group.index}, {self.reason.code}>"
 
     @property
     def reason(self) -> Reason:
-        """Why it shares an executable, or does not. Changes where a replay falls back."""
-        return self._reason
+        """Why it shares an executable or does not. Changes when a replay falls back."""
+        return self._member.reason
 
     @property
     def signature(self) -> GraphSignature:
         """The graph as it was read when it was registered."""
-        return self._source.signature
+        return self._member.graph.signature
 
     @property
     def graph(self) -> Any:
         """The object that was registered; None once released."""
-        return self._source.owner
+        return self._member.graph.owner
 
     @property
     def shares_with(self) -> "tuple[GraphEntry, ...]":
         """The other entries that replay through the same executable."""
-        return tuple(entry for entry in self.group if entry is not self and entry._shared is self._shared)
+        own = self._member
+        members = own.group.members.copy()
+        return tuple(entry for other, entry in members.items() if other is not own and other.shared is own.shared)
+
+    def belongs_to(self, owner: object) -> bool:
+        """Whether this is its owner, as a registry asks before it works on an entry."""
+        return self._owner is owner
 
     def replay(self, stream: Any = None) -> None:
         """Launch the graph.
 
-        The executable is updated first where it holds another graph. Where the driver refuses that, the graph
-        gets an executable of its own and is launched all the same.
+        The executable is updated first if it holds another graph. If the driver refuses the update, the graph gets
+        its own executable and is launched.
 
         Parameters
         ----------
@@ -139,51 +203,64 @@ class GraphEntry:
         Raises
         ------
         RegistryError
-            The registry is closed, the entry released, or the graph was reset.
+            The registry is closed or of the parent process, the entry is released, or the graph was reset.
         DriverCallError
             The driver failed (a destroyed stream, no memory for an executable); the registry stays usable.
         """
-        source = self._source
-        handle = stream if type(stream) is int and 0 <= stream <= MAX_HANDLE else stream_handle(stream, source)
+        member = self._member
+        graph = member.graph
+        handle = (
+            stream
+            if type(stream) is int and 0 <= stream <= MAX_HANDLE
+            else stream_handle(stream, of_torch=graph.of_torch)
+        )
+        if self._origin.forked:
+            raise self._origin.refusal()
         reentry = self._reentry
         thread = get_ident()
         if thread in reentry.inside:
             raise reentry.refusal()
-        source.check_owner()
+        graph.check_owner()
         events: list[Event] = []
         try:
             reentry.inside.add(thread)
             while True:
-                shared = self._shared
+                shared = member.shared
                 if shared is None:
-                    self._registry._refuse_gone(self)
-                refusal = shared.run(source, handle, events)
+                    self._owner.refuse_gone(self.label)
+                refusal = shared.run(graph, handle, events)
                 if refusal is None:
                     return
-                self._registry._give_own_exec(self, shared, refusal, events)
+                self._owner.give_own_exec(member, shared, refusal, events)
         finally:
             reentry.inside.discard(thread)
             if events or reentry.deferred:
-                self._registry._settle(events)
+                self._owner.settle(events)
 
     def release(self) -> None:
-        """Let go of the graph; the last release of an executable's graphs destroys it. Not an error when repeated."""
-        self._registry.release(self)
-
-    def reset(self) -> None:
-        """Release the entry and reset the captured graph, as `torch.cuda.CUDAGraph.reset` does by itself.
+        """Let go of the graph; an executable is destroyed with the release of its last graph. May be repeated.
 
         Raises
         ------
         RegistryError
-            The object that was registered has no ``reset``.
+            This is a forked child of the registry's process (``forked``).
+        """
+        self._owner.release(self._member)
+
+    def reset(self) -> None:
+        """Release the entry and reset the captured graph, as `torch.cuda.CUDAGraph.reset` does.
+
+        Raises
+        ------
+        RegistryError
+            The registered object has no ``reset`` (``no_reset``), or this is a forked child (``forked``).
         """
         graph = self.graph
         reset = getattr(graph, "reset", None)
         if graph is not None and reset is None:
             msg = f"{self.label}: a {type(graph).__name__} has no reset(); call release()"
             raise RegistryError(msg, code="no_reset")
-        if self._reentry.put_off(self.reset):
+        if self._reentry.defer(self.reset):
             return
         self.release()
         if reset is not None:

@@ -1,4 +1,4 @@
-"""What a registry of executables tells: typed events, for a callback and for the log."""
+"""What a registry reports: typed events, for a callback and for the log."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -13,11 +13,12 @@ from sigcontract.model import (
     Text,
     UInt32,
 )
-from sigcontract.registry.user_code import raised_by
+from sigcontract.registry.callbacks import raised_by
 
 __all__ = [
     "DestroyFailed",
     "Event",
+    "ExecEvicted",
     "ExecInstantiated",
     "ExecRebuilt",
     "FellBack",
@@ -26,6 +27,7 @@ __all__ = [
     "RegistryClosed",
     "StreamsSerialised",
     "UpdateRefused",
+    "UpdateUnverified",
     "emit",
 ]
 
@@ -33,17 +35,17 @@ logger = logging.getLogger("sigcontract")
 
 
 class Event(Record, frozen=True, kw_only=True, tag_field="event"):
-    """Root of the events. ``str(event)`` is the line that is logged."""
+    """Base of the events. ``str(event)`` is the line that is logged."""
 
     level: ClassVar[int] = logging.DEBUG
 
 
 class GraphRegistered(Event, frozen=True, kw_only=True, tag="graph_registered"):
-    """A graph has its executable: one that others use too, or its own."""
+    """A graph was registered and has an executable, shared or its own."""
 
     label: Annotated[Text, Meta(description="The entry's label.")]
     group: Annotated[UInt32, Meta(description="Index of its group.")]
-    shared: Annotated[bool, Meta(description="Whether it joined an executable that was there.")]
+    shared: Annotated[bool, Meta(description="Whether it joined an existing executable.")]
     reason: Annotated[Text, Meta(description="Why.")]
 
     def __str__(self) -> str:
@@ -51,12 +53,12 @@ class GraphRegistered(Event, frozen=True, kw_only=True, tag="graph_registered"):
 
 
 class ExecInstantiated(Event, frozen=True, kw_only=True, tag="exec_instantiated"):
-    """cuGraphInstantiate made an executable."""
+    """cuGraphInstantiate created an executable."""
 
-    label: Annotated[Text, Meta(description="Label of the graph that it was made from.")]
+    label: Annotated[Text, Meta(description="Label of the graph that was instantiated.")]
     nodes: Annotated[UInt32, Meta(description="Nodes, children's included.")]
     device_bytes: Annotated[
-        Size | None, Meta(description="Device memory that was free before and not after; null: not measured.")
+        Size | None, Meta(description="Drop in free device memory during the call; null: not measured.")
     ]
 
     def __str__(self) -> str:
@@ -64,23 +66,49 @@ class ExecInstantiated(Event, frozen=True, kw_only=True, tag="exec_instantiated"
         return f"{self.label}: instantiated, {self.nodes} nodes{size}"
 
 
+class ExecEvicted(Event, frozen=True, kw_only=True, tag="exec_evicted"):
+    """The least recently used executable was destroyed to stay within the bounds; its next replay instantiates it."""
+
+    label: Annotated[Text, Meta(description="Label of the graph that it was first instantiated from.")]
+    nodes: Annotated[UInt32, Meta(description="Nodes of that graph, children's included.")]
+
+    def __str__(self) -> str:
+        return f"{self.label}: executable of {self.nodes} nodes evicted, the next replay instantiates it again"
+
+
+class UpdateUnverified(Event, frozen=True, kw_only=True, tag="update_unverified"):
+    """cuGraphExecUpdate succeeded, and stand-in kernels did not confirm it. The graph gets its own executable."""
+
+    level: ClassVar[int] = logging.WARNING
+
+    label: Annotated[Text, Meta(description="Label of the graph that was to be updated to.")]
+    doubt: Annotated[Text, Meta(description="What the stand-in kernels show, or why they could not be launched.")]
+    when: Annotated[Literal["register", "replay"], Meta(description="The call that tried the update.")]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.label}: the driver accepted an update at {self.when} that stand-in kernels do not confirm "
+            f"({self.doubt}); the graph has its own executable"
+        )
+
+
 class UpdateRefused(Event, frozen=True, kw_only=True, tag="update_refused"):
-    """cuGraphExecUpdate refused a graph that the prediction called safe. The executable is as it was."""
+    """cuGraphExecUpdate refused an update that was predicted to be safe. The executable is unchanged."""
 
     level: ClassVar[int] = logging.INFO
 
     label: Annotated[Text, Meta(description="Label of the graph that was refused.")]
     result: Annotated[Text, Meta(description="CUgraphExecUpdateResult, as ERROR_TOPOLOGY_CHANGED.")]
-    node: Annotated[Handle, Meta(description="CUgraphNode where the driver stopped, 0: none.")]
-    from_node: Annotated[Handle, Meta(description="Its dependency that does not match, 0: none.")]
+    node: Annotated[Handle, Meta(description="CUgraphNode that the driver reported; 0 if none.")]
+    from_node: Annotated[Handle, Meta(description="Its dependency that does not match; 0 if none.")]
     when: Annotated[Literal["register", "replay"], Meta(description="The call that tried the update.")]
 
     def __str__(self) -> str:
-        return f"{self.label}: update refused at {self.when}, {self.result}, expected and handled"
+        return f"{self.label}: update refused at {self.when}, {self.result}; handled"
 
 
 class FellBack(Event, frozen=True, kw_only=True, tag="fell_back"):
-    """A graph that shared an executable was refused at replay and has its own from now on."""
+    """An update was refused at replay; the graph now has its own executable."""
 
     level: ClassVar[int] = logging.WARNING
 
@@ -89,37 +117,37 @@ class FellBack(Event, frozen=True, kw_only=True, tag="fell_back"):
 
     def __str__(self) -> str:
         return (
-            f"{self.label}: the driver refused at replay ({self.result}) what it accepted at register; "
-            "the graph is launched through an executable of its own from now on"
+            f"{self.label}: the driver refused an update at replay ({self.result}) that it accepted at register; "
+            "the graph has its own executable from now on"
         )
 
 
 class ExecRebuilt(Event, frozen=True, kw_only=True, tag="exec_rebuilt"):
-    """An update failed outright, so the executable was destroyed and made again, as CUDA's guide advises."""
+    """An update failed, so the executable was destroyed and instantiated again, as CUDA's programming guide advises."""
 
     level: ClassVar[int] = logging.WARNING
 
-    label: Annotated[Text, Meta(description="Label of the graph that the update was from.")]
+    label: Annotated[Text, Meta(description="Label of the graph that was to be updated to.")]
     error: Annotated[Text, Meta(description="What failed.")]
 
     def __str__(self) -> str:
-        return f"{self.label}: {self.error}; the executable was destroyed and made again"
+        return f"{self.label}: {self.error}; the executable was destroyed and instantiated again"
 
 
 class DestroyFailed(Event, frozen=True, kw_only=True, tag="destroy_failed"):
-    """cuGraphExecDestroy failed. It is not tried again: a leak is better than a double free."""
+    """cuGraphExecDestroy failed. It is not repeated: a leak is better than a double free."""
 
     level: ClassVar[int] = logging.WARNING
 
-    graph_exec: Annotated[Handle, Meta(description="The CUgraphExec that may still be there.")]
+    graph_exec: Annotated[Handle, Meta(description="The CUgraphExec, which may still exist.")]
     error: Annotated[Text, Meta(description="What failed.")]
 
     def __str__(self) -> str:
-        return f"executable {self.graph_exec:#x}: {self.error}; it is not tried again and may still hold memory"
+        return f"executable {self.graph_exec:#x}: {self.error}; it is not destroyed again and may still hold memory"
 
 
 class StreamsSerialised(Event, frozen=True, kw_only=True, tag="streams_serialised"):
-    """One executable is launched on several streams: CUDA runs its launches one after another."""
+    """One executable is launched on several streams: CUDA serialises its launches."""
 
     level: ClassVar[int] = logging.WARNING
 
@@ -131,47 +159,47 @@ class StreamsSerialised(Event, frozen=True, kw_only=True, tag="streams_serialise
         first, second = self.streams
         return (
             f"{self.label}: {self.members} graphs share one executable and are replayed on streams {first:#x} and "
-            f"{second:#x}; launches of one executable run one after another, use a registry per stream to overlap them"
+            f"{second:#x}; launches of one executable run one after another; use a registry per stream to overlap them"
         )
 
 
 class HandleReused(Event, frozen=True, kw_only=True, tag="handle_reused"):
-    """A function handle came back as another function: graphs that hold the old one launch unloaded code."""
+    """A function handle was reused for another function: graphs of the old one launch unloaded code."""
 
     level: ClassVar[int] = logging.WARNING
 
     label: Annotated[Text, Meta(description="Label of the graph with the new function.")]
     handle: Annotated[Handle, Meta(description="The CUkernel or CUfunction.")]
-    before: Annotated[Text, Meta(description="The name of the function that it was.")]
-    now: Annotated[Text, Meta(description="The name of the function that it is.")]
+    before: Annotated[Text, Meta(description="Name of the function that it stood for.")]
+    now: Annotated[Text, Meta(description="Name of the function that it stands for now.")]
 
     def __str__(self) -> str:
         return (
-            f"{self.label}: handle {self.handle:#x} was {self.before} and is {self.now} now, so a module was unloaded; "
-            "graphs that were registered with the old function must not be replayed"
+            f"{self.label}: handle {self.handle:#x} was {self.before} and is now {self.now}, so a module was unloaded; "
+            "graphs registered with the old function must not be replayed"
         )
 
 
 class RegistryClosed(Event, frozen=True, kw_only=True, tag="registry_closed"):
-    """The registry destroyed what it held."""
+    """The registry was closed."""
 
-    execs: Annotated[UInt32, Meta(description="Executables that were there.")]
-    errors: Annotated[UInt32, Meta(description="How many of them failed to be destroyed.")]
+    execs: Annotated[UInt32, Meta(description="Executables that it had.")]
+    errors: Annotated[UInt32, Meta(description="How many of them could not be destroyed.")]
 
     def __str__(self) -> str:
-        return f"registry closed: {self.execs} executables, {self.errors} failed to be destroyed"
+        return f"registry closed: {self.execs} executables, {self.errors} could not be destroyed"
 
 
 def emit(events: Iterable[Event], callback: Callable[[Event], None] | None) -> None:
-    """Log the events, hand each to the callback, and raise the first thing that the callback raised, if any.
+    """Log the events, pass each to the callback, and raise the first exception that the callback raised, if any.
 
-    Never called with a lock held: both run user code.
+    Called with no lock held: log handlers and the callback are the caller's code.
     """
-    told = tuple(events)
-    for event in told:
+    reported = tuple(events)
+    for event in reported:
         logger.log(event.level, "%s", event)
     if callback is None:
         return
-    failures = [error for event in told if (error := raised_by(callback, event))]
+    failures = [error for event in reported if (error := raised_by(callback, event))]
     if failures:
         raise failures[0]

@@ -1,220 +1,248 @@
-"""Which executable each graph replays through: groups, the executables in them, and what became of both."""
-# ruff: noqa: SLF001  entries and groups are views that users read and only the registry changes
+"""Which executable each graph replays through: the state of a registry, its groups, members and executables."""
 
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from sigcontract.driver import (
-    DriverApi,
     UpdateOutcome,
 )
 from sigcontract.errors import DriverError, RegistryError
 from sigcontract.model import (
-    DriverProfile,
+    EXEC_BYTES_PER_NODE,
     UpdateResult,
 )
 from sigcontract.registry import reasons
-from sigcontract.registry.distinct import unknowns
-from sigcontract.registry.entries import ExecGroup, GraphEntry
-from sigcontract.registry.epochs import HandleEpochs
-from sigcontract.registry.events import (
-    DestroyFailed,
-    Event,
-    FellBack,
-    GraphRegistered,
-    HandleReused,
-    RegistryClosed,
-)
-from sigcontract.registry.lifetimes import ExecTable
+from sigcontract.registry.entries import GraphEntry, GroupState, Member
+from sigcontract.registry.events import DestroyFailed, Event, FellBack, GraphRegistered, HandleReused, RegistryClosed
+from sigcontract.registry.exec_pool import ExecPool
+from sigcontract.registry.handle_epochs import HandleEpochs
 from sigcontract.registry.reasons import FIRST, Reason
-from sigcontract.registry.shared import Counts, SharedExec
-from sigcontract.registry.sources import SourceGraph
-from sigcontract.registry.stats import RegistryStats, summed
+from sigcontract.registry.shared_exec import UNVERIFIED, Counts, SharedExec
+from sigcontract.registry.stats import RegistryStats
 from sigcontract.update import (
     NodeJudge,
     judged_key,
+    unprovable,
 )
 
 if TYPE_CHECKING:
-    from sigcontract.registry.execs import GraphExecRegistry
+    from sigcontract.model import (
+        DriverProfile,
+    )
+    from sigcontract.registry.entries import EntryOwner
+    from sigcontract.registry.registered_graph import RegisteredGraph
 
 __all__ = ["Placement"]
 
-#: Executables of one key that a new graph is tried on, newest first. More than one exist only where the driver or
-#: the prediction kept graphs of one key apart; the bound keeps registration flat where it keeps all of them apart.
+#: Executables of a group that a new graph is tried on, newest first. There is more than one only if driver or
+#: prediction refused an update; the bound keeps registration flat even if every update is refused.
 _TRIED: Final = 4
 
 
 class Placement:
-    """The state of a `GraphExecRegistry`. Everything but `stats` is called with the registry's lock held.
+    """The state of a registry of executables, changed nowhere else. All but `stats` needs the registry's lock.
 
     Attributes
     ----------
     groups
-        The groups that have entries, by index.
-    table
+        The groups that have members, by index.
+    pool
         The executables that are alive.
     counting
-        Lock over what `stats` adds up, taken inside of the registry's or without it, by threads that are inside alone.
+        Lock over what `stats` reads. Acquired alone or after the registry lock, never inside another call.
     to_reset
-        Graphs that `clear` let go of, and that are to be reset where they can be.
+        Owners of the graphs that `clear` let go of, to be reset if they can be.
     """
 
     def __init__(
-        self,
-        driver: DriverApi,
-        policy: str,
-        profile: DriverProfile | None,
-        *,
-        flags: int,
-        raise_undetermined: bool,
+        self, pool: ExecPool, policy: str, profile: "DriverProfile | None", *, raise_undetermined: bool
     ) -> None:
-        self._driver = driver
         self._policy = policy
         self._profile = profile
-        self._flags = flags
         self._raise_undetermined = raise_undetermined
-        self.groups: Final[dict[int, ExecGroup]] = {}
-        self.table: Final = ExecTable(driver, flags)
+        self.groups: Final[dict[int, GroupState]] = {}
+        self.pool: Final = pool
         self.to_reset: Final[list[Any]] = []
-        self._open: dict[tuple[str, tuple[tuple[int, int], ...]], ExecGroup] = {}
+        self._open: dict[tuple[str, tuple[tuple[int, int], ...]], GroupState] = {}
         self._epochs = HandleEpochs()
         self.counting: Final = Lock()
         self._gone = Counts()
         self._fallbacks = 0
         self._grouped = 0
 
-    def place(self, registry: "GraphExecRegistry", source: SourceGraph, events: list[Event]) -> GraphEntry:
-        """Give a graph an executable, shared where that is safe. The entry is one of that registry.
+    def add(self, owner: "EntryOwner", graph: "RegisteredGraph", events: list[Event]) -> GraphEntry:
+        """Give a graph an executable, shared if that is safe, and return its entry.
 
         Raises
         ------
         RegistryError
-            It cannot be proved the same as any, and that is to be an error (``undetermined``).
+            It cannot be proved the same as any graph, and the registry is to raise then (``undetermined``).
         DriverCallError
-            The driver failed; everything is as before.
+            The driver failed; the state is unchanged.
         """
-        epochs, reuses = self._epochs.observe(source.nodes)
-        events.extend(HandleReused(label=source.label, handle=r.handle, before=r.before, now=r.now) for r in reuses)
-        # Graphs of one key of which everything is known are the same: the policy need not be asked about each pair.
-        judge = NodeJudge(self._profile, self._flags)
-        digest = judged_key(self._policy, source.signature, judge)
-        barrier = reasons.single_exec(source.signature, source.nodes)
-        if barrier is None:
-            findings = unknowns(self._policy, source.signature, source.nodes, judge)
-            barrier = reasons.unproved(findings) if findings else None
-        if barrier is not None:
-            self._refuse_undetermined(source, barrier)
-        group = None if barrier else self._open.get((digest, epochs))
+        epochs, reuses = self._epochs.observe(graph.nodes)
+        events.extend(HandleReused(label=graph.label, handle=r.handle, before=r.before, now=r.now) for r in reuses)
+        judge = NodeJudge(self._profile, self.pool.flags)
+        key = judged_key(self._policy, graph.signature, judge)
+        barrier = self._barrier(graph, judge)
+        group = None if barrier else self._open.get((key, epochs))
         shared, reason = None, barrier or FIRST
         is_new = group is None
         if group is None:
-            group = ExecGroup(self._grouped, digest, epochs, is_open=barrier is None)
+            group = GroupState(self._grouped, key, epochs, is_open=barrier is None)
         else:
-            shared, reason = self._join(group, source, judge, events)
+            shared, reason = self._join(group, graph, judge, events)
         if shared is None:
-            shared = SharedExec(self._driver, self.table, source, events)
-            group._execs.append(shared)
-        entry = GraphEntry(registry=registry, source=source, group=group, shared=shared, reason=reason)
-        group._entries.append(entry)
-        if is_new:  # at last: an interrupt leaves no group without a graph
+            is_pinned = reason.code == "single-exec"
+            shared = SharedExec(self.pool, graph, events, is_pinned=is_pinned)
+        member = Member(graph, group, shared, reason)
+        entry = GraphEntry(owner, member)
+        # From here to the end of the block CPython looks for no signal: an interrupt leaves all or nothing.
+        shared.members[member] = None
+        group.execs[shared] = None
+        group.members[member] = entry
+        if is_new:
             self._grouped += 1
             self.groups[group.index] = group
-            if group.open:
-                self._open[digest, epochs] = group
+            if group.is_open:
+                self._open[key, epochs] = group
         events.append(
-            GraphRegistered(label=entry.label, group=group.index, shared=shared.members > 1, reason=str(reason))
+            GraphRegistered(
+                label=entry.label, group=group.index, shared=len(shared.members) > 1, reason=str(member.reason)
+            )
         )
         return entry
 
-    def give_own_exec(self, entry: GraphEntry, refusal: UpdateOutcome, events: list[Event]) -> None:
-        """Give an entry that the driver refused at replay an executable of its own."""
-        shared = entry._shared
+    def give_own_exec(self, member: Member, refusal: UpdateOutcome, events: list[Event]) -> None:
+        """Give a member that the driver refused at replay its own executable."""
+        shared = member.shared
         if shared is None:
             return
-        own = SharedExec(self._driver, self.table, entry._source, events)
-        entry._reason = reasons.fallback(refusal, shared.first.label)
-        entry._shared = own
-        entry.group._execs.append(own)
-        self._leave_exec(entry.group, shared, events)
+        own = SharedExec(self.pool, member.graph, events)
+        reason = reasons.fallback(refusal, shared.first.label)
+        own.members[member] = None
+        member.group.execs[own] = None
+        member.reason = reason
+        member.shared = own
+        self._leave_exec(member, shared, events)
+        if refusal is UNVERIFIED:  # an event has said so
+            return
         self._fallbacks += 1
-        events.append(FellBack(label=entry.label, result=UpdateResult.name_of(refusal.result)))
+        events.append(FellBack(label=member.graph.label, result=UpdateResult.name_of(refusal.result)))
 
-    def release(self, entry: GraphEntry, events: list[Event], dropped: list[object]) -> None:
-        """Let go of a graph; what held it goes into ``dropped``, to die with no lock held."""
-        shared = entry._shared
+    def release(self, member: Member, events: list[Event], dropped: list[object]) -> None:
+        """Let go of a member. What held its graph goes into ``dropped``, to be deleted with no lock held.
+
+        Each step may be repeated, so that the next release finishes one that was interrupted.
+        """
+        shared = member.shared
         if shared is None:
             return
-        # In steps that can be done again: an interrupted release is finished by the next.
-        group = entry.group
-        dropped.extend(shared.forget(entry._source))
-        if entry in group._entries:
-            group._entries.remove(entry)
-        self._leave_exec(group, shared, events)
-        if not group._entries:
+        group = member.group
+        dropped.extend(shared.forget(member.graph))
+        group.members.pop(member, None)
+        self._leave_exec(member, shared, events)
+        if not group.members:
             self.groups.pop(group.index, None)
-            if group.open:
+            if group.is_open:
                 self._open.pop((group.key, group.epochs), None)
-        entry._shared = None
+        member.shared = None
 
     def clear(self, events: list[Event], errors: list[Exception], dropped: list[object], *, reset: bool) -> None:
-        """Destroy and let go of everything, in steps each of which may be the last before an interrupt."""
-        execs = len(self.table)
+        """Destroy all executables and let go of all graphs. Interrupted, the next call does the rest."""
+        execs = len(self.pool)
         self._open.clear()
-        while self.groups:
-            group = next(iter(self.groups.values()))
-            while group._execs:
-                error = self._retire(group, group._execs[0], events)
+        for group in tuple(self.groups.values()):
+            for shared in tuple(group.execs):
+                error = self._retire(group, shared, events)
                 if error is not None:
                     errors.append(error)
-            while group._entries:
-                entry = group._entries[0]
+            for member in tuple(group.members):
                 if reset:
-                    self.to_reset.append(entry.graph)
-                entry._shared = None
-                dropped.extend(entry._source.drop())
-                dropped.append(group._entries.pop(0))
+                    self.to_reset.append(member.graph.owner)
+                member.shared = None
+                dropped.extend(member.graph.drop())
+                dropped.append(group.members.pop(member))
             del self.groups[group.index]
-        for handle, error in self.table.destroy_rest():
+        for handle, error in self.pool.destroy_rest():
             errors.append(error)
             events.append(DestroyFailed(graph_exec=handle, error=str(error)))
         events.append(RegistryClosed(execs=execs, errors=len(errors)))
 
     def stats(self) -> RegistryStats:
-        """Count graphs, groups, executables, and what was done with them. Needs ``counting`` alone."""
-        return summed(tuple(self.groups.values()), self._gone, self.table, self._fallbacks)
+        """Count graphs, groups, executables and calls. Needs only ``counting``.
+
+        Each number is right; other threads may go on between two of them.
+        """
+        counts = Counts()
+        counts.add(self._gone)
+        groups = tuple(self.groups.copy().values())
+        graphs = saved = 0
+        for group in groups:
+            graphs += len(group.members)
+            for shared in tuple(group.execs.copy()):
+                counts.add(shared.counts)
+                saved += max(0, len(shared.members) - bool(shared.handle)) * shared.first.node_count
+        pool = self.pool
+        return RegistryStats(
+            graphs=graphs,
+            groups=len(groups),
+            execs=len(pool),
+            instantiations=pool.instantiations,
+            updates=counts.updates,
+            repoints=counts.repoints,
+            refusals=dict(sorted(counts.refusals.items())),
+            rebuilds=counts.rebuilds,
+            launches=counts.launches,
+            fallbacks=self._fallbacks,
+            evictions=counts.evictions,
+            unverified=counts.unverified,
+            bytes_saved_estimate=saved * EXEC_BYTES_PER_NODE,
+            device_bytes=pool.device_bytes,
+            bytes_saved_measured=pool.device_bytes * saved // pool.nodes if pool.device_bytes and pool.nodes else None,
+        )
+
+    def _barrier(self, graph: "RegisteredGraph", judge: NodeJudge) -> Reason | None:
+        """Return why a graph can share with no other; None if it can."""
+        barrier = reasons.single_exec(graph.signature, graph.nodes)
+        if barrier is None:
+            findings = unprovable(self._policy, graph.signature, graph.nodes, judge)
+            barrier = reasons.unproved(findings) if findings else None
+        if barrier is not None:
+            self._refuse_undetermined(graph, barrier)
+        return barrier
 
     def _join(
-        self, group: ExecGroup, source: SourceGraph, judge: NodeJudge, events: list[Event]
+        self, group: GroupState, graph: "RegisteredGraph", judge: NodeJudge, events: list[Event]
     ) -> tuple[SharedExec | None, Reason]:
-        """Return the executable of the group that admits the graph, or None and what kept it out."""
+        """Return the executable of the group that admits the graph, or None and why none does."""
         reason = FIRST
-        for shared in reversed(group._execs[-_TRIED:]):
-            judgement = shared.admit(source, judge, events)
+        for shared in tuple(islice(reversed(group.execs), _TRIED)):
+            judgement = shared.admit(graph, judge, events)
             if judgement.joined:
-                shared.members += 1
-                return shared, reasons.shares(judgement.prediction, shared.first.label)
-            reason = reasons.kept_apart(judgement, shared.first.label)
-        self._refuse_undetermined(source, reason)
+                return shared, reasons.shares(judgement, shared.first.label)
+            reason = reasons.not_joined(judgement, shared.first.label)
+        self._refuse_undetermined(graph, reason)
         return None, reason
 
-    def _refuse_undetermined(self, source: SourceGraph, reason: Reason) -> None:
+    def _refuse_undetermined(self, graph: "RegisteredGraph", reason: Reason) -> None:
         if self._raise_undetermined and reason.code == "undetermined":
-            raise RegistryError(f"{source.label}: {reason}; nothing was registered", code="undetermined")
+            raise RegistryError(f"{graph.label}: {reason}; nothing was registered", code="undetermined")
 
-    def _leave_exec(self, group: ExecGroup, shared: SharedExec, events: list[Event]) -> None:
-        shared.members = sum(entry._shared is shared for entry in group._entries)
-        if not shared.members and shared in group._execs:
-            self._retire(group, shared, events)
+    def _leave_exec(self, member: Member, shared: SharedExec, events: list[Event]) -> None:
+        shared.members.pop(member, None)
+        if not shared.members and shared in member.group.execs:
+            self._retire(member.group, shared, events)
 
-    def _retire(self, group: ExecGroup, shared: SharedExec, events: list[Event]) -> DriverError | None:
+    def _retire(self, group: GroupState, shared: SharedExec, events: list[Event]) -> DriverError | None:
         """Take an executable out of its group and destroy it.
 
-        Interrupted, it is in the group or in the table; interrupted in the driver's call it is in neither, since then
-        nobody knows whether it is destroyed, and it must not be destroyed twice.
+        Interrupted before the driver's call, it is in the group or in the pool. Interrupted in the call it is in
+        neither: whether it is destroyed is unknown, and it must not be destroyed twice.
         """
         shared.stop()
         with self.counting:
-            group._execs.remove(shared)
+            del group.execs[shared]
             self._gone.add(shared.counts)
         return shared.destroy(events)

@@ -1,4 +1,4 @@
-"""Why a graph shares an executable, or does not: the reasons, and the graphs that never can."""
+"""Why a graph shares an executable or does not, and which graphs never can."""
 
 from collections.abc import Iterable
 from typing import Annotated, Final, Literal
@@ -19,11 +19,10 @@ from sigcontract.model import (
     NodeSignature,
     Record,
     Text,
-    UpdatePrediction,
     UpdateResult,
     Verdict,
 )
-from sigcontract.registry.shared import Judgement
+from sigcontract.registry.shared_exec import UNVERIFIED, Judgement
 from sigcontract.update import (
     by_rule,
     finding_of,
@@ -31,11 +30,11 @@ from sigcontract.update import (
     subject_of,
 )
 
-__all__ = ["FIRST", "Reason", "fallback", "kept_apart", "shares", "single_exec", "unproved"]
+__all__ = ["FIRST", "Reason", "fallback", "not_joined", "shares", "single_exec", "unproved"]
 
 
 class Reason(Record, frozen=True, kw_only=True):
-    """Why a graph shares an executable, or does not. ``str(reason)`` is its sentence."""
+    """Why a graph shares an executable or does not. ``str(reason)`` is its message."""
 
     code: Annotated[
         Literal[
@@ -46,16 +45,18 @@ class Reason(Record, frozen=True, kw_only=True):
             "predicted",
             "refused",
             "update-failed",
+            "unverified",
             "fallback",
         ],
         Meta(
-            description="first: of its group; shares: predicted safe and accepted by the driver; single-exec: CUDA "
-            "allows one executable; undetermined: cannot be proved safe; "
-            "predicted: the update would be refused or go stale; refused: by the driver at register; update-failed: "
-            "the driver failed at register, or there was no executable to try; fallback: refused at replay."
+            description="first: first of its group; shares: predicted safe and accepted by the driver; single-exec: "
+            "CUDA allows one executable; undetermined: cannot be proved safe; predicted: the update would be refused "
+            "or leave something stale; refused: by the driver at register; update-failed: the driver failed at "
+            "register, or there was no executable to try; unverified: stand-in kernels do not confirm an update "
+            "that the driver accepted; fallback: refused at replay."
         ),
     ]
-    message: Annotated[Text, Meta(description="One sentence for people.")]
+    message: Annotated[Text, Meta(description="One sentence.")]
     findings: Annotated[tuple[Finding, ...], Meta(description="The differences behind it.")]
 
     def __str__(self) -> str:
@@ -72,18 +73,18 @@ _SINGLE: Final[dict[type, str]] = {
 
 
 def single_exec(signature: GraphSignature, nodes: Iterable[NodeSignature]) -> Reason | None:
-    """Return why CUDA allows a graph of these nodes one executable and no update, or None where it allows more.
+    """Return why CUDA allows a graph of these nodes one executable and no update; None if it allows more.
 
     Allocation, free and conditional nodes: cuGraphInstantiateWithParams; device-updatable nodes: cuGraphExecUpdate.
     """
     for node in nodes:
         what = _SINGLE.get(type(node))
         if what is not None:
-            message = f"is {what}: CUDA allows such a graph one executable, so it is not shared or probed"
+            message = f"is {what}: CUDA allows such a graph one executable, so it is not shared"
         elif isinstance(node, KernelNodeSignature) and is_device_updatable(
             node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)
         ):
-            message = "is updated by the device: cuGraphExecUpdate takes no such graph, so it is not shared"
+            message = "is device-updatable: cuGraphExecUpdate takes no such graph, so it is not shared"
         else:
             continue
         path = next(path for path, other in signature.walk() if other is node)
@@ -92,51 +93,58 @@ def single_exec(signature: GraphSignature, nodes: Iterable[NodeSignature]) -> Re
     return None
 
 
-def shares(prediction: UpdatePrediction, first: str) -> Reason:
-    """Return the reason of a graph that joined the executable of another."""
-    message = f"shares the executable of {first}: predicted {prediction.verdict}, accepted by the driver"
-    return Reason(code="shares", message=message, findings=prediction.findings)
+def shares(judgement: Judgement, first: str) -> Reason:
+    """Return the reason of a graph that joined the executable of another graph."""
+    driver = "to be tried at replay, since it is evicted" if judgement.untried else "accepted by the driver"
+    message = f"shares the executable of {first}: predicted {judgement.prediction.verdict}, {driver}"
+    return Reason(code="shares", message=message, findings=judgement.prediction.findings)
 
 
 def unproved(findings: tuple[Finding, ...]) -> Reason:
-    """Return the reason of a graph that cannot be proved the same as any, itself included."""
+    """Return the reason of a graph with unknowns, which cannot be proved the same as any graph, even itself."""
     message = f"cannot be proved the same as any graph{_worst(findings)}"
     return Reason(code="undetermined", message=message, findings=findings)
 
 
-def kept_apart(judgement: Judgement, first: str) -> Reason:
-    """Return the reason of a graph that was judged, and not admitted."""
+def not_joined(judgement: Judgement, first: str) -> Reason:
+    """Return the reason of a graph that was not admitted to an executable."""
     prediction = judgement.prediction
     if judgement.error is not None:
         message = f"an update of the executable of {first} failed: {judgement.error}"
         return Reason(code="update-failed", message=message, findings=prediction.findings)
     if judgement.unbuilt:
-        message = f"the executable of {first} could not be made anew after an error, so no update of it could be tried"
+        message = f"the executable of {first} could not be instantiated again after an error, so no update was tried"
         return Reason(code="update-failed", message=message, findings=prediction.findings)
+    if judgement.outcome is UNVERIFIED:
+        message = f"the driver accepted an update of the executable of {first} that stand-in kernels do not confirm"
+        return Reason(code="unverified", message=message, findings=prediction.findings)
     if judgement.outcome is not None:
         message = f"the driver refused an update of the executable of {first}: {_refusal(judgement.outcome)}"
         return Reason(code="refused", message=message, findings=prediction.findings)
     if prediction.result is None or prediction.verdict.safe or prediction.verdict is Verdict.UNDETERMINED:
         message = f"an update of the executable of {first} cannot be proved safe{_worst(prediction.findings)}"
         return Reason(code="undetermined", message=message, findings=prediction.findings)
-    message = f"an update of the executable of {first} would be {prediction.verdict}{_worst(prediction.findings)}"
+    message = f"an update of the executable of {first} is predicted {prediction.verdict}{_worst(prediction.findings)}"
     return Reason(code="predicted", message=message, findings=prediction.findings)
 
 
 def fallback(outcome: UpdateOutcome, first: str) -> Reason:
-    """Return the reason of a graph that shared an executable until the driver refused at replay."""
-    message = f"the driver refused at replay what it accepted before, on the executable of {first}: {_refusal(outcome)}"
+    """Return the reason of a graph whose update the driver refused at replay."""
+    if outcome is UNVERIFIED:
+        message = f"the driver accepted at replay an update of the executable of {first} that is not confirmed"
+        return Reason(code="unverified", message=message, findings=())
+    message = f"the driver refused at replay an update of the executable of {first}: {_refusal(outcome)}"
     return Reason(code="fallback", message=message, findings=())
 
 
 def _refusal(outcome: UpdateOutcome) -> str:
-    place = f" at node {outcome.node:#x}" if outcome.node else ""
-    origin = f", dependency {outcome.from_node:#x}" if outcome.from_node else ""
-    return f"{UpdateResult.name_of(outcome.result)}{place}{origin}"
+    node = f" at node {outcome.node:#x}" if outcome.node else ""
+    dependency = f", dependency {outcome.from_node:#x}" if outcome.from_node else ""
+    return f"{UpdateResult.name_of(outcome.result)}{node}{dependency}"
 
 
 def _worst(findings: tuple[Finding, ...]) -> str:
-    """Return the worst finding in words, to end a sentence with."""
+    """Return the worst finding as the end of a sentence."""
     if not findings:
         return ""
     finding = max(findings, key=lambda finding: (not finding.verdict.safe, finding.verdict is Verdict.STALE))

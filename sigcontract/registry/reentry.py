@@ -1,4 +1,4 @@
-"""Calls that come while a registry works on the same thread: a finaliser that Python ran in the middle of it."""
+"""Calls to a registry from inside a call to it on the same thread: finalisers that Python runs in the middle."""
 
 import logging
 from collections import deque
@@ -8,7 +8,7 @@ from threading import get_ident
 from typing import Final
 
 from sigcontract.errors import RegistryError
-from sigcontract.registry.user_code import raised_by
+from sigcontract.registry.callbacks import raised_by
 
 __all__ = ["Reentry"]
 
@@ -16,19 +16,19 @@ logger = logging.getLogger("sigcontract")
 
 
 class Reentry:
-    """Which threads are inside of a registry, and what finalisers asked for meanwhile.
+    """Which threads are inside a registry, and the calls that finalisers deferred.
 
-    A lock of the registry would be waited for by the thread that holds it. So a finaliser's call is put off until
-    the work is done, or refused where that makes no sense. Every operation on the containers is one atomic call of
-    CPython's, so no lock is needed, and a KeyboardInterrupt comes before or after it.
+    A nested call would wait for a lock that its own thread holds. So a finaliser's call is deferred until the outer
+    call is done, or refused if it cannot be deferred. Each operation on the containers is one atomic call in CPython,
+    so no lock is needed, and a KeyboardInterrupt comes before or after it.
 
     Attributes
     ----------
     inside
-        The threads. ``inside.discard(thread)`` is the first thing in each ``finally``: a thread that stayed in could
-        never call the registry again.
+        Identifiers of the threads. ``inside.discard(thread)`` comes first in each ``finally``: a thread that stayed
+        inside could never call the registry again.
     deferred
-        What was put off.
+        The deferred calls, oldest first.
     """
 
     __slots__ = ("_draining", "deferred", "inside")
@@ -40,7 +40,7 @@ class Reentry:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Be inside. Raises RegistryError (``reentrant``) where the thread is already."""
+        """Mark this thread as inside. Raises RegistryError (``reentrant``) if it already is."""
         thread = get_ident()
         if thread in self.inside:
             raise self.refusal()
@@ -51,13 +51,13 @@ class Reentry:
             self.inside.discard(thread)
 
     def drain(self) -> None:
-        """Do what was put off, on whichever thread is outside first.
+        """Run the deferred calls, on whichever thread leaves first.
 
-        What one of these calls raises is logged: the call whose finaliser asked for it may be of another thread, has
-        no part in it, and must not keep the others from being done.
+        An exception of such a call is logged, not raised: the call that happens to run it may be of another thread
+        and has nothing to do with it, and the rest must still run.
         """
         thread = get_ident()
-        # A call of the queue is itself a call of the registry, and one from inside would only be put off again.
+        # A deferred call is itself a call to the registry; made from inside, it would only be deferred again.
         if thread in self._draining or thread in self.inside:
             return
         try:
@@ -69,7 +69,7 @@ class Reentry:
                     return
                 try:
                     error = raised_by(action)
-                except BaseException:  # an interrupt: whoever comes next does it, or does it again
+                except BaseException:  # an interrupt: the next thread runs it, or runs it again
                     self.deferred.appendleft(action)
                     raise
                 if error is not None:
@@ -77,17 +77,17 @@ class Reentry:
         finally:
             self._draining.discard(thread)
 
-    def put_off(self, action: Callable[[], None]) -> bool:
-        """Put an action off where this thread is inside; False where it is not, and the caller acts itself."""
+    def defer(self, action: Callable[[], None]) -> bool:
+        """Defer a call if this thread is inside; return False if it is not, and the caller goes on itself."""
         if get_ident() not in self.inside:
             return False
         self.deferred.append(action)
         return True
 
     def refusal(self) -> RegistryError:
-        """Return the error of a call that cannot be put off."""
+        """Return the error of a nested call that cannot be deferred."""
         msg = (
-            "a call to the registry came from inside another one on the same thread, from a finaliser that Python ran "
-            "in the middle; finalisers may release(), reset(), seal() and close(), nothing else"
+            "the registry was called from inside another call on the same thread, by a finaliser that Python ran in "
+            "the middle; finalisers may call release(), reset(), seal() and close(), nothing else"
         )
         return RegistryError(msg, code="reentrant")

@@ -1,7 +1,7 @@
-"""The registry under the names of the one in SGLang's CUDA graph backends, and what puts it in its place.
+"""An adapter with the interface of the registry in SGLang's CUDA graph backends, and its installation there.
 
-What differs: no assertion ever ends the server, a graph that cannot share gets an executable of its own, and
-`close` destroys everything before it reports what failed. SGLang is not needed to import this.
+Unlike SGLang's own, it never ends the server by an assertion, gives a graph that cannot share its own executable, and
+destroys everything on `close` before it reports what failed. SGLang is not needed to import this module.
 """
 
 import importlib
@@ -9,7 +9,7 @@ import inspect
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sigcontract.driver import (
     DriverApi,
@@ -21,7 +21,7 @@ from sigcontract.model import (
 )
 from sigcontract.registry.entries import GraphEntry
 from sigcontract.registry.events import Event
-from sigcontract.registry.execs import GraphExecRegistry, check_options
+from sigcontract.registry.registry import GraphExecRegistry, check_options
 
 __all__ = ["DedupedCudaGraphRegistry", "install"]
 
@@ -31,20 +31,20 @@ _MIXIN: Final = "sglang.srt.model_executor.runner_backend.cuda_graph_dedup_mixin
 
 
 class DedupedCudaGraphRegistry:
-    """`GraphExecRegistry` with `register`, `replay(graph, stream)`, `seal`, `stats` and `close` as SGLang has them.
+    """`GraphExecRegistry` with the methods of SGLang's class of this name.
 
     Parameters
     ----------
-    driver, policy, profile, on_event, observations
-        As `GraphExecRegistry` takes them; SGLang gives none.
+    driver, policy, profile, on_event, observations, max_execs, max_bytes, verify
+        As of `GraphExecRegistry`; SGLang passes none.
 
     Attributes
     ----------
     registry
-        The registry behind it, for `report`, `why_not` and all the counters.
+        The underlying registry, with `report`, `why_not` and all counters.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  the options of the registry
         self,
         driver: DriverApi | None = None,
         policy: str = "share",
@@ -52,16 +52,28 @@ class DedupedCudaGraphRegistry:
         on_event: Callable[[Event], None] | None = None,
         *,
         observations: LaunchObservations | None = None,
+        max_execs: int | None = None,
+        max_bytes: int | None = None,
+        verify: Literal["never", "first-use"] = "never",
     ) -> None:
-        self.registry: Final = GraphExecRegistry(driver, policy, profile, on_event=on_event, observations=observations)
+        self.registry: Final = GraphExecRegistry(
+            driver,
+            policy,
+            profile,
+            on_event=on_event,
+            observations=observations,
+            max_execs=max_execs,
+            max_bytes=max_bytes,
+            verify=verify,
+        )
 
     @property
     def sealed(self) -> bool:
-        """Whether no graph can be registered any more."""
+        """Whether registration has ended."""
         return self.registry.sealed
 
     def register(self, captured_graph: Any) -> GraphEntry:
-        """Take in a captured graph; what comes back has ``replay(stream=None)``. See `GraphExecRegistry.register`."""
+        """Register a captured graph. See `GraphExecRegistry.register`."""
         return self.registry.register(captured_graph)
 
     def replay(self, graph: GraphEntry, stream: int) -> None:
@@ -69,50 +81,51 @@ class DedupedCudaGraphRegistry:
         self.registry.replay(graph, stream)
 
     def seal(self) -> None:
-        """Refuse graphs from now on."""
+        """End registration; replay goes on."""
         self.registry.seal()
 
     def stats(self) -> tuple[int, int]:
-        """Return the number of graphs registered and of executables that they share.
+        """Return the number of graphs and of executables.
 
-        SGLang counts its groups, each of which has one executable, and logs them as such.
+        SGLang's own returns its groups as the second number, each of which has one executable.
         """
         stats = self.registry.stats()
         return stats.graphs, stats.execs
 
     def close(self) -> None:
-        """Destroy the executables, then reset the captured graphs. Not an error when repeated.
+        """Destroy the executables, then reset the captured graphs. May be repeated.
 
         Raises
         ------
         CloseError
-            Executables could not be destroyed; everything else was done.
+            Executables could not be destroyed, or a reset failed; everything else was done.
         """
         self.registry.close(reset=True)
 
 
 def install(**options: Any) -> None:
-    """Make SGLang share executables by this class, in this process, from the next capture on.
+    """Replace SGLang's registry class in this process, from the next capture on.
 
-    SGLang's mixin looks its class up in its own module, and captures in processes that SGLang starts. So this is for
-    an entry point of the group ``sglang.srt.plugins``, which SGLang calls in each of them.
+    SGLang captures in processes of its own, and its mixin looks the class up in its own module. So call this from an
+    entry point of the group ``sglang.srt.plugins``, which SGLang runs in each of its processes.
 
     Parameters
     ----------
     options
-        What every `DedupedCudaGraphRegistry` is made with. They are checked here: SGLang passes over a class that it
-        cannot construct without a word.
+        Arguments of every `DedupedCudaGraphRegistry`. They are checked here, since SGLang silently ignores a class
+        that it cannot construct.
 
     Raises
     ------
     UsageError
-        The class does not take these options, or this SGLang has no class to be replaced.
+        The class does not take these options, or this SGLang has no class to replace.
     """
     try:
         inspect.signature(DedupedCudaGraphRegistry).bind(**options)
     except TypeError as error:
         raise UsageError(f"DedupedCudaGraphRegistry cannot be made with these options: {error}") from error
-    check_options(**{name: options[name] for name in ("driver", "policy", "profile") if name in options})
+    checked = ("driver", "policy", "profile", "max_execs", "max_bytes", "verify")
+    check_options(**{name: options[name] for name in checked if name in options})
     try:
         mixin = importlib.import_module(_MIXIN)
     except ImportError as error:

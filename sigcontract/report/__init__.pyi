@@ -15,6 +15,7 @@ from sigcontract.report.markdown import (
 )
 from sigcontract.report.names import (
     demangle as demangle,
+    is_too_long as is_too_long,
     safe as safe,
 )
 from sigcontract.report.node_rows import (
@@ -23,10 +24,12 @@ from sigcontract.report.node_rows import (
     rows as rows,
 )
 from sigcontract.report.node_table import (
+    folded_rows as folded_rows,
     table_lines as table_lines,
 )
 from sigcontract.report.phrases import (
     counted as counted,
+    programmatic_edges as programmatic_edges,
 )
 from sigcontract.report.profile_table import (
     profile_lines as profile_lines,

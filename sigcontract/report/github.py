@@ -6,7 +6,7 @@ from sigcontract.model import (
     Verdict,
 )
 from sigcontract.report.names import shortened
-from sigcontract.report.phrases import change_of, counted, label_of, like_graphs, place_of, summary
+from sigcontract.report.phrases import change_in, counted, label_of, like_graphs, path_of, summary
 from sigcontract.update import (
     RULES,
 )
@@ -41,7 +41,7 @@ def diff_github(diff: DumpDiff) -> str:
 
 def _annotation(finding: Finding, label: str) -> str:
     subject = f" ({shortened(finding.subject, 80)})" if finding.subject else ""
-    text = f"{label}: {place_of(finding)}{subject}: {change_of(finding.old, finding.new)}"
+    text = f"{label}: {path_of(finding)}{subject}: {change_in(finding)}"
     if finding.rule in RULES:
         text += f"\n{RULES[finding.rule].why}"
     return _command(_LEVELS[finding.verdict], f"{finding.verdict}: {finding.rule}", text)
@@ -54,4 +54,5 @@ def _command(level: str, title: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # ``##[`` is a command of the runner's older form, wherever in a line.
+    return text.replace("##[", "#\\u0023[").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

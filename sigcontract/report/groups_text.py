@@ -6,7 +6,7 @@ from sigcontract.model import (
     Finding,
 )
 from sigcontract.report.names import safe
-from sigcontract.report.phrases import change_of, counted
+from sigcontract.report.phrases import change_in, counted
 from sigcontract.update import (
     MEMORY_SOURCE,
     RULES,
@@ -71,7 +71,7 @@ def _near_miss(lone: NearMiss, files: Sequence[str]) -> Iterator[str]:
 
 def _reason(finding: Finding) -> str:
     places = f", at {finding.count} places" if finding.count > 1 else ""
-    return f"{safe(finding.path)} {change_of(finding.old, finding.new)}  {finding.verdict}  {finding.rule}{places}"
+    return f"{safe(finding.path)} {change_in(finding)}  {finding.verdict}  {finding.rule}{places}"
 
 
 def _name(name: GraphName, files: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from sigcontract.model import (
     Finding,
 )
 from sigcontract.report.names import safe, shortened
-from sigcontract.report.phrases import change_of, label_of, like_graphs, place_of, profile_of, summary
+from sigcontract.report.phrases import change_in, label_of, like_graphs, path_of, profile_of, summary
 
 __all__ = ["code_span", "diff_markdown", "plain"]
 
@@ -39,9 +39,9 @@ def _row(finding: Finding) -> str:
     subject = shortened(finding.subject, 80) if finding.subject else ""
     cells = (
         f"**{finding.verdict}**",
-        code_span(place_of(finding)),
+        code_span(path_of(finding)),
         plain(subject),
-        plain(change_of(finding.old, finding.new)),
+        plain(change_in(finding)),
         code_span(finding.rule),
         finding.evidence,
     )

@@ -5,24 +5,27 @@ from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["demangle", "differing", "elided", "safe", "shortened"]
+__all__ = ["demangle", "differing", "elided", "is_too_long", "safe", "shortened"]
 
-#: Longer names are shown as they are; so are names that refer back more often than this, because each reference may
-#: double what the demangler builds.
-_LENGTH_LIMIT = 4096
-_REFERENCE_LIMIT = 32
+#: Longer names are shown as they are.
+_NAME_LIMIT = 4096
+#: A name whose text may come out longer than this is not given to the demangler: its references each repeat what they
+#: refer to, so that a hundred bytes can stand for gigabytes.
+_BOUND_LIMIT = 1 << 22
+#: A text this many times longer than its name, and a little, is not shown: output stays in proportion to the file.
+_TEXT_FACTOR, _TEXT_SPARE = 16, 256
+#: The most that one character of a mangled name, no reference, stands for: ``y`` is ``unsigned long long, ``.
+_MOST_PER_CHARACTER = 20
 _DIGITS = re.compile(r"[1-9][0-9]{0,3}")
-_REFERENCE = re.compile(r"S[0-9A-Z]*_|T[0-9]*_")
-
-#: ``(int)4`` is how the demangler writes a template argument; people write ``4``.
-_INTEGER = re.compile(r"\((?:unsigned )?(?:char|short|int|long|long long|__int128)\)(-?\d+)")
+_REFERENCE = re.compile(r"S([0-9A-Z]*)_|TL?[0-9]*_?[0-9]*_")
+#: A pack expansion writes its pattern once for each element: in a type, and in an expression.
+_EXPANSION_IN_TYPE, _EXPANSION_IN_EXPRESSION = re.compile(r"Dp"), re.compile(r"Dp|sp")
 _ANONYMOUS = re.compile(r"\b_GLOBAL__N_\w*")
-_BOOLEAN = {"(bool)0": "false", "(bool)1": "true"}
-
-#: What the demangler raises on names that it does not cover, or that only look like mangled ones.
-_NOT_COVERED = (AssertionError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
 
 _ELLIPSIS = "…"
+#: Characters at the end of a numbered name that stay when it is cut.
+_END = 10
+_NUMBERED = re.compile(r"\w+_[\d*]+")
 #: Where a word of a C++ name begins.
 _WORD_ENDS = "<:, _"
 
@@ -31,38 +34,103 @@ _WORD_ENDS = "<:, _"
 def demangle(name: str) -> str:
     """Return the C++ name that an Itanium-mangled kernel name stands for.
 
-    Needs the extra ``report``. Without it, and for whatever is no mangled name or is one that the demangler does
-    not cover (lambdas, expressions, very long names), the name comes back as it is.
+    Needs the extra ``report``. Without it, and for whatever is no mangled name or stands for a text out of proportion
+    (`is_too_long`), the name comes back as it is.
     """
-    if not name.startswith("_Z") or len(name) > _LENGTH_LIMIT or len(_REFERENCE.findall(name)) > _REFERENCE_LIMIT:
-        return name
+    text = _demangled(name)
+    return name if text is None or _is_out_of_proportion(text, name) else text
+
+
+def is_too_long(name: str) -> bool:
+    """Say whether a mangled name is shown as recorded because its text is, or may be, out of proportion to it."""
+    if not name.startswith("_Z"):
+        return False
+    if len(name) > _NAME_LIMIT or _text_bound(name) > _BOUND_LIMIT:
+        return True
+    text = _demangled(name)
+    return text is not None and _is_out_of_proportion(text, name)
+
+
+def _is_out_of_proportion(text: str, name: str) -> bool:
+    return len(text) > _TEXT_FACTOR * len(name) + _TEXT_SPARE
+
+
+def _demangled(name: str) -> str | None:
+    """Return the text, or None where there is no demangler, the name is not covered, or may stand for too much."""
+    if not name.startswith("_Z") or not name.isascii() or len(name) > _NAME_LIMIT or _text_bound(name) > _BOUND_LIMIT:
+        return None
     demangler = _demangler()
     if demangler is None:
-        return name
+        return None
     try:
-        tree = demangler.parse(name)
-        text = name if tree is None else str(tree)
-    except _NOT_COVERED:
-        return name
-    # It writes parts that it cannot spell as its own objects, and gives no sign that it stopped half-way.
-    if "Node " in text or "{T" in text or "{S" in text:
-        return name
-    for literal, word in _BOOLEAN.items():
-        text = text.replace(literal, word)
-    return _ANONYMOUS.sub("(anonymous namespace)", _INTEGER.sub(r"\1", text))
+        text: str = demangler.itanium_demangle(name)
+    except ValueError:
+        return None
+    return _ANONYMOUS.sub("(anonymous namespace)", text)
+
+
+def _text_bound(name: str) -> int:
+    """Return how long the text of a mangled name can be at most, in one pass over its references.
+
+    What a reference repeats was complete before it, so it is at most as long as all text up to there. Of the numbered
+    ones (``S4_``) more is known: the thing of a number was complete before any reference to that or a higher number,
+    the first of which bounds it. A template parameter (``T0_``) stands for an argument of a list that an ``E`` closed.
+    A pack has no more elements than there are characters from the first pack on.
+    """
+    expansions = len((_EXPANSION_IN_EXPRESSION if "X" in name else _EXPANSION_IN_TYPE).findall(name))
+    elements = len(name) - name.find("J") if expansions and "J" in name else 1
+    bound = _references_bound(name)
+    for _ in range(expansions):
+        bound *= elements
+        if bound > _BOUND_LIMIT:
+            break
+    return bound
+
+
+def _references_bound(name: str) -> int:
+    """Return how long the text of a mangled name can be at most, each of its packs expanded once."""
+    size = closed = position = 0
+    bounds: list[tuple[int, int]] = []
+    for reference in _REFERENCE.finditer(name):
+        start = reference.start()
+        end_of_list = name.rfind("E", position, start)
+        if end_of_list >= 0:
+            closed = size + _MOST_PER_CHARACTER * (end_of_list + 1 - position)
+        size += _MOST_PER_CHARACTER * (start - position)
+        position = reference.end()
+        digits = reference[1]
+        if digits is None:
+            repeated = closed or size
+        else:
+            number = int(digits, 36) + 1 if digits else 0
+            known = next((bound for highest, bound in bounds if highest >= number), None)
+            if known is None:
+                known = size
+                bounds.append((number, size))
+            repeated = known
+        size += repeated + _MOST_PER_CHARACTER
+        if size > _BOUND_LIMIT:
+            return size
+    return size + _MOST_PER_CHARACTER * (len(name) - position)
 
 
 @cache
 def _demangler() -> ModuleType | None:
     try:
-        return import_module("itanium_demangler")
+        return import_module("pycxxfilt")
     except ModuleNotFoundError:
         return None
 
 
 def shortened(name: str, width: int) -> str:
-    """Return the demangled name without return type and parameters, at most ``width`` characters long."""
-    return elided(safe(_bare(demangle(name))), width)
+    """Return the demangled name without return type and parameters, at most ``width`` characters long.
+
+    A name that ends with a compiler's number keeps its end.
+    """
+    bare = safe(_bare(demangle(name)))
+    if len(bare) > width > 3 * _END and _NUMBERED.fullmatch(bare):
+        return bare[: width - _END - 1] + _ELLIPSIS + bare[-_END:]
+    return elided(bare, width)
 
 
 def differing(old: str, new: str, width: int) -> tuple[str, str]:

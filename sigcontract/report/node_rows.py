@@ -1,34 +1,51 @@
 """One row per node: what ``show`` prints of it, children of child graphs and conditional bodies included."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from sigcontract.model import (
     AttributeValue,
+    BatchMemOpNode,
     ChildGraphNode,
     ClusterDim,
     ConditionalNode,
     Dependency,
+    DependencyType,
     Dim3,
+    EmptyNode,
+    EventRecordNode,
+    EventWaitNode,
+    ExtSemasSignalNode,
+    ExtSemasWaitNode,
+    FunctionFacts,
     GraphSignature,
+    HostNode,
     KernelNodeSignature,
     LaunchAttribute,
     MemAllocNode,
     MemcpyNode,
     MemcpyOperand,
+    MemFreeNode,
+    MemOp,
     MemsetNode,
     NodeSignature,
     OpaqueNode,
     RawValue,
     Record,
+    inner_graphs,
 )
+from sigcontract.report.alike import family
+from sigcontract.report.cuda_words import CONDITIONAL, LOCATION, MEMORY, OPERATION, value_word
+from sigcontract.report.phrases import counted
 
 __all__ = ["FunctionNumbers", "NodeRow", "attribute_text", "is_set", "rows"]
 
-_MEMORY = {1: "host", 2: "device", 3: "array", 4: "unified"}
-_CONDITIONAL = {0: "if", 1: "while", 2: "switch"}
+#: cudaGraphKernelNodePortLaunchCompletion.
+_LAUNCH_ORDER = 2
+#: Operations of a batch that are written out.
+_OPERATIONS = 3
 
 
 class NodeRow(NamedTuple):
@@ -53,11 +70,19 @@ class NodeRow(NamedTuple):
     attributes: tuple[LaunchAttribute, ...]
     #: sha256 of the function's machine code, empty where it was not observed.
     code: str
+    #: Facts of the function, None where they were not recorded.
+    facts: FunctionFacts | None
 
     @property
     def shown(self) -> tuple[object, ...]:
-        """All but the place: the key by which rows fold."""
+        """All but the path: equal for rows that show the same."""
         return self[1:]
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """What is equal for rows of one place in two layers: of a kernel its family, its launch and its attributes."""
+        name = family(self.subject) if self.type == "kernel" else self.subject
+        return name, *self[1:3], *self[4:10]
 
 
 class FunctionNumbers:
@@ -79,14 +104,15 @@ class FunctionNumbers:
 
 def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", depth: int = 0) -> Iterator[NodeRow]:
     """Yield a row for every node in the driver's order; those inside of a node follow it."""
+    allocated = {node.address: index for index, node in enumerate(graph.nodes) if isinstance(node, MemAllocNode)}
     for index, (node, dependencies) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
-        place = f"{path}nodes[{index}]"
+        here = f"{path}nodes[{index}]"
         kernel = node if isinstance(node, KernelNodeSignature) else None
         yield NodeRow(
-            path=place,
+            path=here,
             depth=depth,
             type=str(node.__struct_config__.tag),
-            subject=kernel.name if kernel else _subject(node),
+            subject=kernel.name if kernel else _subject(node, index, allocated),
             function=functions.mark(kernel) if kernel else "",
             grid=str(kernel.grid_dim) if kernel else "",
             block=str(kernel.block_dim) if kernel else "",
@@ -94,13 +120,11 @@ def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", dept
             after=_after(index, dependencies),
             attributes=kernel.attributes if kernel else (),
             code=(kernel.function.code_sha256 or "") if kernel and kernel.function else "",
+            facts=kernel.function if kernel else None,
         )
-        if isinstance(node, ChildGraphNode):
-            yield from rows(node.graph, functions, f"{place}.graph.", depth + 1)
-        elif isinstance(node, ConditionalNode):
-            for branch, body in enumerate(node.bodies or ()):
-                if body is not None:
-                    yield from rows(body, functions, f"{place}.bodies[{branch}].", depth + 1)
+        for at, inner in inner_graphs(node):
+            if inner is not None:
+                yield from rows(inner, functions, f"{here}{at}", depth + 1)
 
 
 def attribute_text(attribute: LaunchAttribute) -> str:
@@ -108,7 +132,7 @@ def attribute_text(attribute: LaunchAttribute) -> str:
     if attribute.value is None:
         return f"{attribute.name} {attribute.state}"
     seen = " (launch)" if attribute.origin == "launch" else ""
-    return f"{attribute.name}={_value_text(attribute.value)}{seen}"
+    return f"{attribute.name}={_value_text(attribute.name, attribute.value)}{seen}"
 
 
 def is_set(attribute: LaunchAttribute) -> bool:
@@ -117,9 +141,9 @@ def is_set(attribute: LaunchAttribute) -> bool:
     return any(msgspec.structs.astuple(value)) if isinstance(value, Record) else bool(value)
 
 
-def _value_text(value: AttributeValue) -> str:
+def _value_text(name: str, value: AttributeValue) -> str:
     if isinstance(value, int):
-        return str(value)
+        return str(value_word(name, value))
     if isinstance(value, ClusterDim):
         return str(Dim3(x=value.x, y=value.y, z=value.z)) if value.dim else "none"
     if isinstance(value, RawValue):
@@ -128,7 +152,8 @@ def _value_text(value: AttributeValue) -> str:
 
 
 def _fields_text(record: Record) -> str:
-    return ",".join(f"{name}:{value}" for name, value in msgspec.structs.asdict(record).items())
+    fields = msgspec.structs.asdict(record).items()
+    return ",".join(f"{name}:{value_word(name, value)}" for name, value in fields)
 
 
 def _after(index: int, dependencies: tuple[Dependency, ...]) -> str:
@@ -141,14 +166,14 @@ def _after(index: int, dependencies: tuple[Dependency, ...]) -> str:
 
 def _edge(index: int, dependency: Dependency) -> str:
     distance = f"{dependency.node - index:+d}"
-    if dependency.type == 1:
-        return f"{distance} programmatic"
+    if dependency.type == DependencyType.PROGRAMMATIC:
+        return f"{distance} programmatic{' launch order' if dependency.from_port == _LAUNCH_ORDER else ''}"
     if (dependency.from_port, dependency.to_port, dependency.type) != (0, 0, 0):
         return f"{distance} ports {dependency.from_port}:{dependency.to_port} type {dependency.type}"
     return distance
 
 
-def _subject(node: NodeSignature) -> str:  # noqa: PLR0911  one per kind of node
+def _subject(node: NodeSignature, index: int, allocated: Mapping[int, int]) -> str:  # noqa: C901, PLR0911, PLR0912  one per kind of node
     match node:
         case MemcpyNode():
             extent = " x ".join(str(size) for size in (node.width_bytes, node.height, node.depth) if size != 1)
@@ -157,19 +182,44 @@ def _subject(node: NodeSignature) -> str:  # noqa: PLR0911  one per kind of node
             lines = f" x {node.height} rows" if node.height > 1 else ""
             return f"{node.width} x {node.element_size_bytes} B{lines} = {node.value:#x}"
         case ChildGraphNode():
-            return f"{len(node.graph.nodes)} nodes"
+            return counted(len(node.graph.nodes), "node")
         case ConditionalNode():
             return _conditional(node)
         case MemAllocNode():
-            return f"{node.size_bytes} B on device {node.location_id}"
+            return f"{node.size_bytes} B on {LOCATION.get(node.location_type, 'location')} {node.location_id}"
+        case MemFreeNode():
+            # As a distance, so that equal layers read equal wherever they lie.
+            at = allocated.get(node.address)
+            return f"frees {node.address:#x}" if at is None else f"frees what node {at - index:+d} allocates"
+        case BatchMemOpNode():
+            more = f" and {len(node.operations) - _OPERATIONS} more" if len(node.operations) > _OPERATIONS else ""
+            return f"{'; '.join(map(_operation, node.operations[:_OPERATIONS])) or 'no operations'}{more}"
+        case HostNode():
+            return f"function {node.function_address:#x}"
+        case EventRecordNode() | EventWaitNode():
+            return f"event {node.event:#x}"
+        case ExtSemasSignalNode() | ExtSemasWaitNode():
+            return counted(node.count, "semaphore")
         case OpaqueNode():
             return f"CUgraphNodeType {node.type}, no record for it here"
-        case _:
-            return ""
+        case EmptyNode():
+            return "no work"
+        case KernelNodeSignature():
+            return node.name
 
 
 def _operand(operand: MemcpyOperand) -> str:
-    return _MEMORY.get(operand.memory_type, f"memory type {operand.memory_type}")
+    return MEMORY.get(operand.memory_type, f"memory type {operand.memory_type}")
+
+
+def _operation(operation: MemOp) -> str:
+    name = OPERATION.get(operation.operation, f"operation {operation.operation}")
+    if not operation.address:
+        return name
+    # A wait compares as its flags say: CUstreamWaitValue_flags.
+    compares = {0: ">=", 1: "==", 2: "&", 3: "nor"}.get(operation.flags & 3, "")
+    sign = compares if name.startswith("wait") else "="
+    return f"{name} [{operation.address:#x}] {sign} {int(operation.value, 16):#x}"
 
 
 def _conditional(node: ConditionalNode) -> str:
@@ -177,4 +227,5 @@ def _conditional(node: ConditionalNode) -> str:
         return "unreadable before CUDA 13.2"
     hidden = sum(body is None for body in node.bodies)
     unreadable = f", {hidden} unreadable" if hidden else ""
-    return f"{_CONDITIONAL.get(node.kind, node.kind)}, {len(node.bodies)} bodies{unreadable}"
+    bodies = "1 body" if len(node.bodies) == 1 else f"{len(node.bodies)} bodies"
+    return f"{CONDITIONAL.get(node.kind, node.kind)}, {bodies}{unreadable}"

@@ -7,10 +7,22 @@ from sigcontract.model import (
     DumpDiff,
     Finding,
     GraphDiff,
+    GraphSignature,
 )
+from sigcontract.report.cuda_words import value_word
 from sigcontract.report.names import differing, safe, shortened
 
-__all__ = ["NO_DIFFERENCES", "change_of", "counted", "label_of", "like_graphs", "place_of", "profile_of", "summary"]
+__all__ = [
+    "NO_DIFFERENCES",
+    "change_of",
+    "counted",
+    "label_of",
+    "like_graphs",
+    "path_of",
+    "profile_of",
+    "programmatic_edges",
+    "summary",
+]
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 NO_DIFFERENCES = "no differences"
@@ -25,6 +37,11 @@ def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) 
     return f"{_value(old, width)} → {_value(new, width)}"
 
 
+def change_in(finding: Finding, *, width: int = 60) -> str:
+    """Return ``old → new`` of a finding, numbers in CUDA's words where its field has such."""
+    return change_of(value_word(finding.path, finding.old), value_word(finding.path, finding.new), width=width)
+
+
 def _value(value: int | str | None, width: int) -> str:
     return "none" if value is None else shortened(str(value), width)
 
@@ -34,7 +51,7 @@ def _told_apart(digest: str) -> str:
     return digest[:12] if _SHA256.fullmatch(digest) else digest
 
 
-def place_of(finding: Finding) -> str:
+def path_of(finding: Finding) -> str:
     """Return the path, and how many more there are."""
     return safe(finding.path) if finding.count == 1 else f"{safe(finding.path)} and {finding.count - 1} more"
 
@@ -76,3 +93,8 @@ def profile_of(diff: DumpDiff) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, singular or plural."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def programmatic_edges(graph: GraphSignature) -> int:
+    """Count the edges of a graph that are programmatic (PDL), those of graphs inside not included."""
+    return sum(edge.type == 1 for edges in graph.dependencies for edge in edges)

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from sigcontract.compare import CauseChange
 from sigcontract.model import FleetCause, FleetChange, FleetClass, FleetGap, FleetGraphs, FleetReport, FleetRow
+from sigcontract.report.change_words import change_words, node_index
 from sigcontract.report.names import elided, safe, shortened
-from sigcontract.report.phrases import change_of, counted
+from sigcontract.report.phrases import counted
 
 __all__ = ["fleet_head", "fleet_text", "gap_lines", "parted_head", "values_of", "what_changed", "where_of", "who"]
 
@@ -132,37 +134,25 @@ def _class_lines(graphs: FleetGraphs, each: FleetClass, report: FleetReport, wid
 def what_changed(cause: FleetCause, width: int = 160) -> str:
     """Return the kernel and what changed at it; a change of name names both kernels."""
     value = max(_LEAST, min(_NAME, width // 3))
-    changes = [_change(change, value) for change in cause.changes]
-    named = any(change.field == "name" for change in cause.changes) or cause.kind in ("added", "removed")
-    if cause.subject is None or named:
-        return (
-            ", ".join(changes) if cause.kind not in ("added", "removed") else f"{cause.kind}: {_subject(cause, value)}"
-        )
-    return f"{_subject(cause, value)}: {', '.join(changes)}"
-
-
-def _subject(cause: FleetCause, width: int) -> str:
-    return shortened(cause.subject or "node", width)
+    subject = shortened(cause.subject or "node", value)
+    if cause.kind in ("added", "removed"):
+        return f"{cause.kind}: {subject}"
+    changes = ", ".join(_change(change, value) for change in cause.changes)
+    named = cause.subject is None or any(change.field == "name" for change in cause.changes)
+    return changes if named else f"{subject}: {changes}"
 
 
 def _change(change: FleetChange, width: int) -> str:
-    told = change_of(change.old, change.new, width=width)
-    verdict = "" if change.verdict.safe else f" ({change.verdict}, {change.rule})"
-    if change.field == "name":
-        return f"{told}{verdict}"
-    return f"{safe(change.field) or change.rule} {told}{verdict}"
+    told = change_words(CauseChange(change.field, change.old, change.new, change.rule, change.verdict), width)
+    return told if change.verdict.safe else f"{told} ({change.verdict}, {change.rule})"
 
 
 def where_of(cause: FleetCause, of_graphs: int) -> str:
     """Return at how many nodes, the first of them, and in which graphs."""
-    path = safe(cause.paths[0]) if cause.paths and cause.paths[0] else ""
-    nodes = (
-        ""
-        if not path
-        else f"{path} "
-        if cause.count <= len(cause.labels)
-        else f"{counted(cause.count, 'node')} from {path} "
-    )
+    nodes = ""
+    if cause.paths and cause.paths[0]:
+        noun = "node" if cause.count == len(cause.labels) else f"{cause.count} nodes from"
+        nodes = f"{noun} {safe(node_index(cause.paths[0]))} "
     if len(cause.labels) == of_graphs > 1:
         return f"{nodes}in each of these {of_graphs} graphs"
     shown = ", ".join(map(safe, cause.labels[:_LABELS]))

@@ -12,10 +12,14 @@ from sigcontract.update.groups import (
     MEMORY_SOURCE as MEMORY_SOURCE,
     DumpGap as DumpGap,
     GraphName as GraphName,
+    Group as Group,
+    Grouping as Grouping,
     NearMiss as NearMiss,
     PolicyGroups as PolicyGroups,
+    distinct_nodes as distinct_nodes,
     gaps as gaps,
     group_dumps as group_dumps,
+    unprovable as unprovable,
 )
 from sigcontract.update.kernels import (
     NodeJudge as NodeJudge,

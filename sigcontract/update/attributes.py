@@ -9,6 +9,7 @@ from sigcontract.model import (
     ClusterDim,
     DriverProfile,
     Evidence,
+    InstantiateFlag,
     LaunchAttribute,
     Record,
     UpdateResult,
@@ -28,10 +29,7 @@ __all__ = [
     "value_text",
 ]
 
-#: CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.
-USE_NODE_PRIORITY: Final = 8
-
-#: What stands for the value of an attribute that a record has no entry for.
+#: Shown as the value of an attribute that a record has no entry for.
 ABSENT: Final = "not asked for"
 
 #: none: its value decides nothing here. hint: documented as one. applied, stale, rejected: by the profile or NVIDIA.
@@ -60,14 +58,14 @@ _VERDICTS: Final[Mapping[Kind, Verdict]] = {
     "rejected": Verdict.REJECTED,
     "unknown": Verdict.UNDETERMINED,
 }
-#: Judged by the driver's refusals, or with the function, and not here.
+#: Judged as refusals, or with the function.
 _JUDGED_ELSEWHERE = frozenset(
     {AttributeId.COOPERATIVE, AttributeId.CLUSTER_DIMENSION, AttributeId.DEVICE_UPDATABLE_KERNEL_NODE}
 )
 
 
 class Difference(NamedTuple):
-    """One difference between two paired nodes, before it has a place in a graph.
+    """One difference between two paired nodes, without the path of the nodes in a graph.
 
     Attributes
     ----------
@@ -76,9 +74,9 @@ class Difference(NamedTuple):
     field
         Path below the node, as ``.grid_dim``.
     verdict
-        What it means here.
+        Its meaning for this pair.
     evidence
-        How that is known here.
+        How the verdict is known.
     old, new
         The two values, for people.
     """
@@ -97,11 +95,11 @@ class Effect(NamedTuple):
     Attributes
     ----------
     kind
-        What it does.
+        The effect.
     rule
-        The rule that says so.
+        The rule that states it.
     evidence
-        How it is known: measured where the profile decides.
+        How it is known: measured if the profile decides.
     """
 
     kind: Kind
@@ -110,7 +108,7 @@ class Effect(NamedTuple):
 
 
 class AttributeSet:
-    """The attributes of a node by id. Equal attributes have one of these, which is compared by identity.
+    """The attributes of a node by id. Equal attributes share one instance, compared by identity.
 
     Attributes
     ----------
@@ -119,7 +117,7 @@ class AttributeSet:
     entries
         By CUlaunchAttributeID.
     cluster
-        The cluster dimension as ``2x1x1`` or ``none``; None where it is not known.
+        The cluster dimension as ``2x1x1`` or ``none``; None if unknown.
     """
 
     __slots__ = ("attributes", "cluster", "entries")
@@ -155,18 +153,18 @@ class Effects:
         self._differences: dict[tuple[AttributeSet, AttributeSet, AttributeSet, bool], tuple[Difference, ...]] = {}
 
     def of(self, attribute_id: int) -> Effect:
-        """Return what an update does with that CUlaunchAttributeID."""
+        """Return the effect of an update on that CUlaunchAttributeID."""
         effect = self._known.get(attribute_id)
         if effect is None:
             effect = self._known[attribute_id] = _effect(self._profile, self._flags, attribute_id)
         return effect
 
     def is_hint(self, rule_id: str) -> bool:
-        """Say whether a rule is that of an attribute that is a hint, whose value a fresh exec would follow."""
+        """Whether a rule is that of a hint, whose value a fresh exec would follow."""
         return any(ATTRIBUTE_RULES[i].id == rule_id and self.of(i).kind == "hint" for i in _HINTS)
 
     def set_of(self, attributes: Attributes) -> AttributeSet:
-        """Return the attributes by id, one object for all that are equal."""
+        """Return the attributes by id, one instance for all equal ones."""
         found = self._set_of.get(id(attributes))
         if found is None:
             shared = self._last
@@ -177,7 +175,7 @@ class Effects:
         return found[1]
 
     def refusal(self, held: AttributeSet, candidate: AttributeSet) -> NodeRefusal | tuple[Doubt, ...]:
-        """Return which attribute the driver refuses a change of, or which leave that open."""
+        """Return the attribute change that the driver refuses, or the attributes that leave this undetermined."""
         key = held, candidate
         found = self._refusals.get(key)
         if found is None:
@@ -185,9 +183,9 @@ class Effects:
         return found
 
     def doubts(self, attributes: AttributeSet) -> Iterator[Doubt]:
-        """Yield the attributes that decide whether the driver refuses, and are not known.
+        """Yield the unknown attributes that decide whether the driver refuses.
 
-        A hint that can only be refused is none of them: it shows neither in a result nor in what an exec runs.
+        A hint whose change can only be refused is not one: it affects neither the result nor what an exec runs.
         """
         for attribute_id in self._deciding(attributes.entries):
             entry = attributes.entries.get(attribute_id)
@@ -209,7 +207,7 @@ class Effects:
         fixed
             Attributes of the node at the exec's first upload or launch.
         prefers_cluster
-            Whether the device of these nodes may follow a preferred cluster at all.
+            Whether the device of these nodes may follow a preferred cluster.
         """
         key = held, candidate, fixed, prefers_cluster
         found = self._differences.get(key)
@@ -220,7 +218,7 @@ class Effects:
         return found
 
     def _deciding(self, *nodes: Mapping[int, LaunchAttribute]) -> list[int]:
-        """Return the ids that decide whether the driver refuses: the fixed ones, and what flags and profile add."""
+        """Return the ids that decide whether the driver refuses: documented, or by flags and profile."""
         more = _EXPECTED.union(*nodes) - _JUDGED_ELSEWHERE
         return [
             AttributeId.COOPERATIVE,
@@ -250,9 +248,9 @@ class Effects:
         return tuple(doubts)
 
     def _can_only_refuse(self, attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> bool:
-        """Whether all that a hidden change of the attribute can do is to have the update refused, the exec left alone.
+        """Whether an unseen change can only make the driver reject the update, leaving the exec unchanged.
 
-        Of cooperative and device-updatable that is not so: the one decides what becomes of a function.
+        Not for cooperative, which decides the fate of the function, nor for device-updatable.
         """
         return (
             attribute_id not in _JUDGED_ELSEWHERE
@@ -280,13 +278,13 @@ class Effects:
 
 
 def by_rule(rule_id: str, field: str, old: int | str | None, new: int | str | None) -> Difference:
-    """Return a difference that means what the table says."""
+    """Return a difference with the verdict and evidence of its rule."""
     rule = RULES[rule_id]
     return Difference(rule_id, field, rule.verdict, rule.evidence, old, new)
 
 
 def evidence_under(difference: Difference, profile: DriverProfile | None) -> Evidence:
-    """Return how a difference is known of a profile's driver: what was measured on another one is no measurement."""
+    """Return the evidence of a difference under a profile: a measurement on another driver does not count as one."""
     if difference.evidence != "measured":
         return difference.evidence
     rule = RULES[difference.rule]
@@ -303,7 +301,7 @@ def attribute_path(attribute_id: int) -> str:
 
 
 def value_text(entry: LaunchAttribute | None) -> int | str:
-    """Return a value, or the state that an entry is in instead, for people."""
+    """Return the value for display, or the state of an entry without one."""
     if entry is None:
         return ABSENT
     value = entry.value
@@ -325,7 +323,7 @@ def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Eff
     if attribute_id in _NOT_OF_KERNELS or attribute_id in _LAUNCH_ONLY:
         return Effect("none", documented, "documented")
     if attribute_id == AttributeId.PRIORITY:
-        refused = bool(flags & USE_NODE_PRIORITY)
+        refused = bool(flags & InstantiateFlag.USE_NODE_PRIORITY)
         return Effect(
             "rejected" if refused else "none", RULES["kernel.node-priority"] if refused else documented, "documented"
         )
@@ -339,7 +337,7 @@ def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Eff
 
 
 def _measured(entry: AttributeProfile, documented: Rule, *, hint: bool) -> Effect | None:
-    """Return what a profile decides about an attribute, or None where it leaves that open."""
+    """Return the effect that a profile decides for an attribute, or None if it leaves that open."""
     if "no" in (entry.has_effect, entry.settable) or entry.becomes_edge == "yes":
         return Effect("none", documented, "measured")
     if entry.update == "unknown":
@@ -363,7 +361,7 @@ def _difference(
     candidate: LaunchAttribute | None,
     fixed: LaunchAttribute | None,
 ) -> Difference | None:
-    """Judge one attribute of three nodes, any of which may not know it."""
+    """Judge one attribute of three nodes, any of which may lack it."""
     three = held, candidate, fixed
     changed = value_text(held) != value_text(candidate)
     since_launch = value_text(fixed) != value_text(candidate)

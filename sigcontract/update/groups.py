@@ -1,40 +1,271 @@
-"""Which graphs could share one executable, under each policy, and what that would save."""
+"""The one engine that groups graphs under a policy, and what the graphs of dumps could share.
+
+`SignatureRegistry` and ``sigcontract groups`` both ask `Grouping`.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nsmallest
-from typing import Final, NamedTuple
+from itertools import chain, islice
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from sigcontract.model import (
+    EXEC_BYTES_PER_NODE,
     DriverProfile,
     Finding,
     GraphSignature,
+    NodeSignature,
     Record,
     SignatureDump,
+    inner_graphs,
 )
 from sigcontract.profiles import check_profile
+from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.labels import by_label
-from sigcontract.update.policies import POLICIES, key, same
+from sigcontract.update.policies import POLICIES, check_policy, judged_key, judged_same
 from sigcontract.update.similarity import similarity_key
 from sigcontract.wire import (
     explains_invalid,
 )
 
-__all__ = ["MEMORY_SOURCE", "DumpGap", "GraphName", "NearMiss", "PolicyGroups", "gaps", "group_dumps"]
+__all__ = [
+    "MEMORY_SOURCE",
+    "NEAREST_CANDIDATES",
+    "DumpGap",
+    "GraphName",
+    "Group",
+    "Grouping",
+    "NearMiss",
+    "Nearest",
+    "PolicyGroups",
+    "distinct_nodes",
+    "gaps",
+    "group_dumps",
+    "unprovable",
+]
 
 #: Device memory of an executable, per node: measured on PyTorch transformer graphs of 264 nodes (350 kB an
 #: executable, H200, driver 580.159.04, 2026-12-01), and as CUDA's own libraries reckon with it in the field
 #: (10,240 bytes a node, https://github.com/NVIDIA/cccl).
 _BYTES_PER_NODE_MEASURED: Final = 350_000 / 264
-_BYTES_PER_NODE_FIELD: Final = 10_240
 MEMORY_SOURCE: Final = (
     "low: 350 kB per executable of 264 nodes, measured on an H200 under driver 580.159.04; "
     "high: 10,240 bytes a node, as CCCL reckons"
 )
 
-#: Graphs that a lone one is compared with in full, the most alike by kinds and names of nodes.
-_CANDIDATES: Final = 4
+#: Graphs that a lone graph is compared with in full: the most similar by kinds and names of nodes.
+NEAREST_CANDIDATES: Final = 4
+
+#: How many nodes of each kind and name a graph has.
+_Kinds = frozenset[tuple[tuple[int, str], int]]
+
+
+class Labelled(Protocol):
+    """A graph with a label, as `LabeledGraph` is one."""
+
+    @property
+    def label(self) -> str:
+        """Its name in reports."""
+
+    @property
+    def graph(self) -> GraphSignature:
+        """The graph."""
+
+
+G = TypeVar("G", bound=Labelled)
+
+
+class Group(Generic[G]):
+    """Graphs that are the same under a policy: a read-only view.
+
+    Attributes
+    ----------
+    index
+        Position in the order of first arrival, from 0.
+    key
+        The policy's key, equal for all members.
+    alone
+        Why no other graph can join (an opaque node, an unreadable attribute); empty if others can.
+    """
+
+    __slots__ = ("_members", "alone", "index", "key")
+
+    def __init__(self, index: int, key: str, alone: tuple[Finding, ...], members: list[G]) -> None:
+        self.index: Final = index
+        self.key: Final = key
+        self.alone: Final = alone
+        self._members = members
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[G]:
+        return iter(tuple(self._members))
+
+    def __repr__(self) -> str:
+        return f"<Group {self.index}: {len(self)} x {self._members[0].label!r}>"
+
+    @property
+    def members(self) -> tuple[G, ...]:
+        """The graphs, in order of arrival."""
+        return tuple(self._members)
+
+    @property
+    def representative(self) -> G:
+        """The graph that arrived first."""
+        return self._members[0]
+
+
+class Nearest(NamedTuple, Generic[G]):
+    """The graph closest to one that is alone in its group.
+
+    Attributes
+    ----------
+    graph
+        The closest of those that were compared.
+    group
+        Its group.
+    findings
+        The differences that keep the two from sharing.
+    """
+
+    graph: G
+    group: Group[G]
+    findings: tuple[Finding, ...]
+
+
+class Grouping(Generic[G]):
+    """Graphs grouped by what is the same under a policy.
+
+    Two graphs of one key of which everything is known are the same, so a graph is found by its key and compared with
+    none. Graphs are expected to be valid, and are kept alive here, as the judge requires.
+
+    Parameters
+    ----------
+    policy
+        The name of a policy.
+    judge
+        Judges nodes, under one profile and one set of instantiation flags.
+
+    Raises
+    ------
+    UsageError
+        No policy has that name.
+    """
+
+    def __init__(self, policy: str, judge: NodeJudge) -> None:
+        check_policy(policy)
+        self.policy: Final = policy
+        self.groups: Final[list[Group[G]]] = []
+        self._judge = judge
+        self._members: list[list[G]] = []
+        self._open: dict[str, int] = {}
+        self._arrivals: list[tuple[G, Group[G]]] = []
+        self._counted = 0
+        self._by_kinds: dict[_Kinds, list[int]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of graphs."""
+        return len(self._arrivals)
+
+    def add(self, member: G, alone: tuple[Finding, ...] | None = None) -> Group[G]:
+        """Put a graph into its group, or into a new one.
+
+        Parameters
+        ----------
+        member
+            The graph.
+        alone
+            Why it must not share; by default what is unknown of it.
+        """
+        graph = member.graph
+        digest = judged_key(self.policy, graph, self._judge)
+        if alone is None:
+            alone = unprovable(self.policy, graph, distinct_nodes(graph), self._judge)
+        index = None if alone else self._open.get(digest)
+        if index is None:
+            index = len(self.groups)
+            self._members.append([])
+            self.groups.append(Group(index, digest, alone, self._members[index]))
+            if not alone:
+                self._open[digest] = index
+        self._members[index].append(member)
+        self._arrivals.append((member, self.groups[index]))
+        return self.groups[index]
+
+    def differences(self, a: GraphSignature, b: GraphSignature) -> tuple[Finding, ...]:
+        """Return the differences that keep two graphs from sharing; empty if they are the same."""
+        return judged_same(self.policy, a, b, self._judge).reasons
+
+    def nearest(self, group: Group[G]) -> Nearest[G] | None:
+        """Return the graph of another group closest to the first of this one, None if there is no other group.
+
+        Of the `NEAREST_CANDIDATES` most similar by kinds and names of nodes, the one with the fewest differences.
+        """
+        subject = group.representative.graph
+        best: tuple[int, Nearest[G]] | None = None
+        for number in self._candidates(group):
+            graph, other = self._arrivals[number]
+            findings = self.differences(graph.graph, subject)
+            count = sum(finding.count for finding in findings)
+            if best is None or count < best[0]:
+                best = count, Nearest(graph, other, findings)
+        return None if best is None else best[1]
+
+    def _candidates(self, group: Group[G]) -> list[int]:
+        """Return the most similar graphs of other groups, by their numbers in the order of arrival."""
+        for number in range(self._counted, len(self._arrivals)):
+            self._by_kinds.setdefault(_kinds(self._arrivals[number][0].graph), []).append(number)
+        self._counted = len(self._arrivals)
+        own = _kinds(group.representative.graph)
+        found: list[tuple[int, int]] = []
+        for kinds, numbers in self._by_kinds.items():
+            others = (number for number in numbers if self._arrivals[number][1] is not group)
+            distance = _distance(own, kinds)
+            found.extend((distance, number) for number in islice(others, NEAREST_CANDIDATES))
+        return [number for _, number in nsmallest(NEAREST_CANDIDATES, found)]
+
+
+def _kinds(graph: GraphSignature) -> _Kinds:
+    return frozenset(Counter(map(similarity_key, graph.nodes)).items())
+
+
+@lru_cache(maxsize=4096)  # many graphs of a program have the same kernels
+def _distance(a: _Kinds, b: _Kinds) -> int:
+    """Return how many nodes only one of two graphs has, by kind and name."""
+    nodes, others = Counter(dict(a)), Counter(dict(b))
+    return (nodes - others).total() + (others - nodes).total()
+
+
+def distinct_nodes(graph: GraphSignature) -> tuple[NodeSignature, ...]:
+    """Return every node object once, those of children and readable bodies included.
+
+    Layers repeat and readers share equal records, so most questions need to be asked of each record only once.
+    """
+    found: dict[int, NodeSignature] = {}
+    graphs = [graph]
+    for one in graphs:  # grows while it is walked
+        for node in one.nodes:
+            if id(node) in found:
+                continue
+            found[id(node)] = node
+            graphs.extend(inner for _, inner in inner_graphs(node) if inner is not None)
+    return tuple(found.values())
+
+
+def unprovable(
+    policy: str, graph: GraphSignature, nodes: tuple[NodeSignature, ...], judge: NodeJudge
+) -> tuple[Finding, ...]:
+    """Return the unknowns that keep a graph from being the same as any under a policy, itself included.
+
+    Unknowns are of nodes. So a graph of its ``nodes`` (`distinct_nodes`) without edges is asked first, and the whole
+    graph only for the paths.
+    """
+    bare = GraphSignature(nodes=nodes, dependencies=((),) * len(nodes))
+    if judged_same(policy, bare, bare, judge).same:
+        return ()
+    return judged_same(policy, graph, graph, judge).reasons
 
 
 class GraphName(Record, frozen=True, kw_only=True):
@@ -45,7 +276,7 @@ class GraphName(Record, frozen=True, kw_only=True):
 
 
 class NearMiss(Record, frozen=True, kw_only=True):
-    """A graph that shares with none, the one that it comes nearest to, and what parts the two."""
+    """A graph that shares with none, its closest match, and the differences that keep the two from sharing."""
 
     graph: GraphName
     nearest: GraphName | None
@@ -76,14 +307,13 @@ class DumpGap(Record, frozen=True, kw_only=True):
     rule: str
 
 
-#: How many nodes of each kind and name a graph has.
-_NodeCounts = frozenset[tuple[tuple[int, str], int]]
-
-
-class _Entry(NamedTuple):
+class _Named(NamedTuple):
     name: GraphName
     graph: GraphSignature
-    node_counts: _NodeCounts
+
+    @property
+    def label(self) -> str:
+        return self.name.label
 
 
 @explains_invalid("dumps", "profile")
@@ -101,82 +331,58 @@ def group_dumps(
     NotComparableError
         A label stands for two graphs of one dump, or the profile is of another driver or device than one of the dumps.
     """
-    for place, dump in enumerate(dumps, 1):
-        by_label(dump, f"dump {place} of {len(dumps)}")
+    for number, dump in enumerate(dumps, 1):
+        by_label(dump, f"dump {number} of {len(dumps)}")
         if profile is not None:
             check_profile(profile, dump.environment)
-    entries = [
-        _Entry(
-            GraphName(dump=place, label=entry.label),
-            entry.graph,
-            frozenset(Counter(map(similarity_key, entry.graph.nodes)).items()),
-        )
-        for place, dump in enumerate(dumps)
-        for entry in dump.graphs
+    of_dumps = [
+        [_Named(GraphName(dump=index, label=entry.label), entry.graph) for entry in dump.graphs]
+        for index, dump in enumerate(dumps)
     ]
-    return tuple(_grouped(entries, policy, profile) for policy in policies)
+    judge = NodeJudge(profile, 0)
+    return tuple(_grouped(of_dumps, policy, judge) for policy in policies)
 
 
 def gaps(dumps: Sequence[SignatureDump]) -> tuple[DumpGap, ...]:
     """Return what may be missing: groups, and what they save, are those of the graphs that are there."""
     found = []
-    for place, dump in enumerate(dumps):
+    for index, dump in enumerate(dumps):
         if not dump.complete:
-            found.append(DumpGap(dump=place, rule="dump.incomplete"))
+            found.append(DumpGap(dump=index, rule="dump.incomplete"))
         if not dump.graphs:
-            found.append(DumpGap(dump=place, rule="dump.empty"))
+            found.append(DumpGap(dump=index, rule="dump.empty"))
     return tuple(found)
 
 
-def _grouped(entries: Sequence[_Entry], policy: str, profile: DriverProfile | None) -> PolicyGroups:
+def _grouped(of_dumps: Sequence[Sequence[_Named]], policy: str, judge: NodeJudge) -> PolicyGroups:
     across = policy == "portable"
-    groups: list[list[_Entry]] = []
-    by_key: dict[tuple[int, str], list[list[_Entry]]] = {}
-    for entry in entries:
-        of_key = by_key.setdefault((0 if across else entry.name.dump, key(policy, entry.graph, profile)), [])
-        group = next((group for group in of_key if same(policy, group[0].graph, entry.graph, profile).same), None)
-        if group is None:
-            group = []
-            groups.append(group)
-            # What is not the same as itself, unknown as some of it is, is the same as no other.
-            if same(policy, entry.graph, entry.graph, profile).same:
-                of_key.append(group)
-        group.append(entry)
-    alone = [group[0] for group in groups if len(group) == 1]
-    saved_nodes = 0 if across else sum(len(entry.graph.nodes) for group in groups for entry in group[1:])
+    groupings: list[Grouping[_Named]] = []
+    for graphs in [list(chain.from_iterable(of_dumps))] if across else of_dumps:
+        grouping: Grouping[_Named] = Grouping(policy, judge)
+        for graph in graphs:
+            grouping.add(graph)
+        groupings.append(grouping)
+    groups = [group for grouping in groupings for group in grouping.groups]
+    count = sum(map(len, groupings))
+    saved_nodes = 0 if across else sum(len(graph.graph.nodes) for group in groups for graph in group.members[1:])
     return PolicyGroups(
         policy=policy,
-        groups=tuple(tuple(entry.name for entry in group) for group in groups if len(group) > 1),
-        singletons=tuple(_near_miss(entry, entries, policy, profile) for entry in alone),
-        graphs=len(entries),
-        executables=len(entries) if across else len(groups),
-        executables_saved=0 if across else len(entries) - len(groups),
+        groups=tuple(tuple(graph.name for graph in group) for group in groups if len(group) > 1),
+        singletons=tuple(
+            _near_miss(grouping, group) for grouping in groupings for group in grouping.groups if len(group) == 1
+        ),
+        graphs=count,
+        executables=count if across else len(groups),
+        executables_saved=0 if across else count - len(groups),
         memory_saved_bytes_low=round(saved_nodes * _BYTES_PER_NODE_MEASURED),
-        memory_saved_bytes_high=saved_nodes * _BYTES_PER_NODE_FIELD,
+        memory_saved_bytes_high=saved_nodes * EXEC_BYTES_PER_NODE,
     )
 
 
-def _near_miss(entry: _Entry, entries: Sequence[_Entry], policy: str, profile: DriverProfile | None) -> NearMiss:
-    """Compare a lone graph with those most like it, and return the one that fewest places part it from."""
-    others = [
-        other
-        for other in entries
-        if other is not entry and (policy == "portable" or other.name.dump == entry.name.dump)
-    ]
-    nearest = nsmallest(_CANDIDATES, others, key=lambda other: _unlike(entry.node_counts, other.node_counts))
-    best: tuple[int, GraphName, tuple[Finding, ...]] | None = None
-    for other in nearest:
-        reasons = same(policy, other.graph, entry.graph, profile).reasons
-        places = sum(finding.count for finding in reasons)
-        if best is None or places < best[0]:
-            best = places, other.name, reasons
-    if best is None:
-        return NearMiss(graph=entry.name, nearest=None, reasons=())
-    return NearMiss(graph=entry.name, nearest=best[1], reasons=best[2])
-
-
-@lru_cache(maxsize=4096)  # many graphs of a program have the same kernels
-def _unlike(a: _NodeCounts, b: _NodeCounts) -> int:
-    """Return how many nodes only one of two graphs has, by kind and name."""
-    nodes, others = Counter(dict(a)), Counter(dict(b))
-    return (nodes - others).total() + (others - nodes).total()
+def _near_miss(grouping: Grouping[_Named], group: Group[_Named]) -> NearMiss:
+    nearest = grouping.nearest(group)
+    return NearMiss(
+        graph=group.representative.name,
+        nearest=None if nearest is None else nearest.graph.name,
+        reasons=() if nearest is None else nearest.findings,
+    )

@@ -1,8 +1,9 @@
-"""What two paired nodes forbid, and what each difference between them means: every field by its rule."""
+"""Refusals and differences of two paired nodes: every field by its rule."""
 
 from typing import TYPE_CHECKING, Final, Literal
 
 from sigcontract.model import (
+    PREFERRED_CLUSTERS_SINCE,
     AttributeId,
     Dim3,
     KernelNodeSignature,
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["NodeJudge", "contradiction", "effective_cluster", "function_identity", "may_prefer_cluster"]
 
-#: same: proven in one load epoch. reused: one handle, two functions. unknown: no handle to prove anything by.
+#: same: proven in one load epoch. reused: one handle, two functions. unknown: no handle to compare.
 Identity = Literal["same", "other", "reused", "unknown"]
 
 _FUNCTION_CHANGE: Final = UpdateResult.ERROR_UNSUPPORTED_FUNCTION_CHANGE
 _NO_CLUSTER: Final = Dim3(x=0, y=0, z=0)
 _ONE_BLOCK: Final = "1x1x1"
-#: binary_version of compute capability 10.0.
-_FIRST_PREFERRED_CLUSTER: Final = 100
+#: The first binary_version, major * 10 + minor, of a device with preferred clusters.
+_FIRST_PREFERRED_CLUSTER: Final = PREFERRED_CLUSTERS_SINCE[0] * 10 + PREFERRED_CLUSTERS_SINCE[1]
 _CLUSTER: Final = attribute_path(AttributeId.CLUSTER_DIMENSION)
 
 
@@ -56,10 +57,10 @@ class NodeJudge:
         self._launches: dict[tuple[int, ...], tuple[object, list[Difference]]] = {}
         self._preference_counts = self.effects.of(AttributeId.PREFERRED_CLUSTER_DIMENSION).kind != "none"
 
-    # What the driver refuses.
+    # Refusals.
 
     def refusal(self, held: NodeSignature, candidate: NodeSignature) -> NodeRefusal | tuple[Doubt, ...]:
-        """Return why the driver refuses two nodes of one type, or why that cannot be told, or nothing."""
+        """Return why the driver refuses two nodes of one type, or why that is undetermined, or nothing."""
         if isinstance(held, KernelNodeSignature) and isinstance(candidate, KernelNodeSignature):
             return self._kernel_refusal(held, candidate)
         return node_refusal(held, candidate)
@@ -84,7 +85,7 @@ class NodeJudge:
         return (*answer, Doubt("kernel.context-unknown", ".context", *contexts))
 
     def unknowns(self, node: NodeSignature) -> "Iterator[Difference]":
-        """Yield what keeps a node from being the same as any other, itself included."""
+        """Yield the unknowns that keep a node from equalling any other, itself included."""
         if isinstance(node, KernelNodeSignature):
             for doubt in self.effects.doubts(self.effects.set_of(node.attributes)):
                 yield by_rule(*doubt)
@@ -96,19 +97,19 @@ class NodeJudge:
             for doubt in () if isinstance(answer, NodeRefusal) else answer:
                 yield by_rule(*doubt)
 
-    # What an accepted update then does.
+    # Effects of an accepted update.
 
     def differences(self, held: NodeSignature, candidate: NodeSignature, fixed: NodeSignature) -> list[Difference]:
-        """Return what differs between two nodes that the driver pairs and does not refuse.
+        """Return the differences between two nodes that the driver pairs and does not refuse.
 
         Parameters
         ----------
         held
             The node that the exec holds.
         candidate
-            The node that it is updated to.
+            The node that the update gives it.
         fixed
-            The node at the exec's first upload or launch: stale values are those of this one.
+            The node at the exec's first upload or launch, which stale values come from.
         """
         if (
             isinstance(held, KernelNodeSignature)
@@ -152,7 +153,7 @@ class NodeJudge:
         *,
         one_function: bool,
     ) -> list[Difference]:
-        """Compare effective cluster and attributes, which repeat where dims do not."""
+        """Compare the effective cluster and the attributes."""
         found: list[Difference] = []
         old, new = self.effects.set_of(held.attributes), self.effects.set_of(candidate.attributes)
         first = old if fixed is held else self.effects.set_of(fixed.attributes)
@@ -187,14 +188,14 @@ class NodeJudge:
             yield by_rule("kernel.handle-reused" if since_held == "reused" else "kernel.function", ".func", *texts)
 
     def is_cooperative(self, node: KernelNodeSignature) -> bool:
-        """Say whether a node is cooperative, or may be."""
+        """Whether a node is or may be cooperative."""
         entry = self.effects.set_of(node.attributes).entries.get(AttributeId.COOPERATIVE)
         return entry is None or entry.value != 0
 
     def is_free(self, node: KernelNodeSignature) -> bool:
-        """Say whether a node's function may be another one.
+        """Whether an update may change a node's function.
 
-        A cooperative node keeps its own, and so does one of which only the function tells that the context is the same.
+        Not that of a cooperative node, nor one that alone proves that the context is the same.
         """
         return node.context != 0 and not self.is_cooperative(node)
 
@@ -208,9 +209,9 @@ class NodeJudge:
         return Difference(rule.id, _CLUSTER, rule.verdict, rule.evidence, *texts)
 
     def _cluster(self, before: str, after: str, launched: str, *, one_function: bool, must: bool) -> Difference:
-        """Judge the effective clusters of the nodes held, to come, and first launched, of which two or three differ.
+        """Judge the effective clusters of the held, new and first launched nodes, of which two or three differ.
 
-        ``must`` says that one of their functions has to be given a cluster size.
+        ``must``: one of their functions requires a cluster size (CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET).
         """
         rule = RULES["kernel.cluster-dim"]
         measured = self.profile is not None and self.profile.cluster_fixed_at != "unknown"
@@ -231,7 +232,7 @@ class NodeJudge:
 
 
 def function_identity(a: KernelNodeSignature, b: KernelNodeSignature) -> Identity:
-    """Tell whether two nodes of one process run one function.
+    """Return whether two nodes of one process run the same function.
 
     Handles prove it inside one load epoch; a handle whose name or facts have changed is another function. Without a
     handle, other names or facts prove that the functions differ, and nothing proves that they are one.
@@ -248,7 +249,7 @@ def function_identity(a: KernelNodeSignature, b: KernelNodeSignature) -> Identit
 
 
 def contradiction(a: "FunctionFacts | None", b: "FunctionFacts | None") -> str | None:
-    """Return the first fact that is known on both sides and differs, or None. An unknown fact contradicts nothing."""
+    """Return the first fact that is known on both sides and differs, or None. Unknown facts contradict nothing."""
     if a is None or b is None:
         return None
     for name in a.__struct_fields__:
@@ -259,7 +260,7 @@ def contradiction(a: "FunctionFacts | None", b: "FunctionFacts | None") -> str |
 
 
 def effective_cluster(node: KernelNodeSignature, attributes: AttributeSet) -> str | None:
-    """Return the cluster that a fresh exec launches, as ``2x1x1`` or ``none``; None where it is not known.
+    """Return the cluster that a fresh exec launches, as ``2x1x1`` or ``none``; None if unknown.
 
     What ``__cluster_dims__`` compiled in, which no launch can differ from, else the attribute. The measured driver's
     getter reports the compiled one as the attribute.
@@ -273,10 +274,10 @@ def _effective(node: KernelNodeSignature, attribute: str | None) -> str | None:
 
 
 def may_prefer_cluster(node: KernelNodeSignature) -> bool:
-    """Say whether a node's device may follow a preferred cluster, which takes compute capability 10.0.
+    """Whether a node's device may follow a preferred cluster, which needs compute capability 10.0.
 
-    Machine code runs on devices of its own major compute capability alone, so the code that is loaded tells the
-    device, also where no profile does (CUDA programming guide: binary compatibility; thread block clusters).
+    Machine code runs only on devices of its own major compute capability, so the loaded code identifies the device
+    even without a profile (CUDA programming guide: binary compatibility; thread block clusters).
     """
     version = None if node.function is None else node.function.binary_version
     return version is None or version >= _FIRST_PREFERRED_CLUSTER
@@ -291,7 +292,7 @@ def _cluster_state(node: KernelNodeSignature) -> int | str:
 
 
 def _functions(a: KernelNodeSignature, b: KernelNodeSignature, identity: Identity) -> tuple[str, str]:
-    """Return how to tell two functions apart, in the words that differ."""
+    """Return what distinguishes two functions, each in its own words."""
     if a.name != b.name:
         return a.name, b.name
     fact = contradiction(a.function, b.function)

@@ -1,9 +1,10 @@
-"""What pairs of nodes other than kernels forbid, and what their differences mean: no profile changes any of it."""
+"""Refusals and differences of pairs of nodes other than kernels. None depends on the profile."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from sigcontract.model import (
+    STREAM_WAIT_VALUE_FLUSH,
     BatchMemOpNode,
     ConditionalNode,
     ExtSemasSignalNode,
@@ -11,11 +12,13 @@ from sigcontract.model import (
     MemcpyNode,
     MemcpyOperand,
     MemOp,
+    MemoryType,
     MemsetNode,
     NodeSignature,
     OpaqueNode,
     PointerFacts,
     Record,
+    StreamMemOp,
     UpdateResult,
 )
 from sigcontract.update.attributes import Difference, by_rule
@@ -28,7 +31,6 @@ __all__ = [
     "OWNED",
     "UNIFIED",
     "WAITS",
-    "WAIT_FLUSH",
     "is_cuda_allocation",
     "may_be_managed",
     "node_differences",
@@ -38,32 +40,25 @@ __all__ = [
 _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
 _UNSUPPORTED: Final = UpdateResult.ERROR_NOT_SUPPORTED
 
-#: CU_MEMORYTYPE_HOST.
-HOST: Final = 1
-#: CU_MEMORYTYPE_UNIFIED.
-UNIFIED: Final = 4
-#: CUmemorytype whose operands have an owner that may not change: device and unified.
-OWNED: Final = (2, UNIFIED)
-#: What PointerFacts.memory_type says of an address that is no live allocation of the driver's.
+# Plain integers, bound once: members of an IntEnum are slow to look up.
+HOST, DEVICE, ARRAY, UNIFIED = map(int, MemoryType)
+#: CUmemorytype whose operands have an owner that may not change.
+OWNED: Final = (DEVICE, UNIFIED)
+WAITS: Final = (StreamMemOp.WAIT_VALUE_32, StreamMemOp.WAIT_VALUE_64)
+#: PointerFacts.memory_type of an address outside of any live CUDA allocation.
 _UNKNOWN_MEMORY: Final = 0
-#: What makes the owner of an operand, as far as the driver asks.
-_COPY_OWNER: Final = ("device_ordinal", "context")
-_FILL_OWNER: Final = ("device_ordinal",)
-#: CU_MEMORYTYPE_ARRAY.
-ARRAY: Final = 3
-#: CU_STREAM_MEM_OP_WAIT_VALUE_32 and _64.
-WAITS: Final = (1, 4)
-#: CU_STREAM_WAIT_VALUE_FLUSH.
-WAIT_FLUSH: Final = 1 << 30
+#: The properties of an address that the driver compares as its owner.
+_MEMCPY_OWNER: Final = ("device_ordinal", "context")
+_MEMSET_OWNER: Final = ("device_ordinal",)
 
 _SIDES: Final = ("source", "destination")
-#: What says where the bytes of an operand are; ``memory_type`` is equal by then, ``pointer`` has rules of its own.
-_PLACE: Final = tuple(name for name in MemcpyOperand.__struct_fields__ if name not in ("memory_type", "pointer"))
+#: Fields that locate the bytes of an operand; ``memory_type`` is equal by then, ``pointer`` has rules of its own.
+_LOCATION: Final = tuple(name for name in MemcpyOperand.__struct_fields__ if name not in ("memory_type", "pointer"))
 _Answer = NodeRefusal | tuple[Doubt, ...]
 
 
 def node_refusal(held: NodeSignature, candidate: NodeSignature) -> _Answer:
-    """Return why the driver refuses two nodes of one type, or why that cannot be told, or nothing."""
+    """Return why the driver refuses two nodes of one type, or why that is undetermined, or nothing."""
     if isinstance(held, OpaqueNode) or isinstance(candidate, OpaqueNode):
         # Either may be, since a document may know a type that it has no record for by its number alone.
         return (Doubt("node.opaque", "", subject_of(held), subject_of(candidate)),)
@@ -89,7 +84,7 @@ def _changed(old: Record, new: Record, names: tuple[str, ...]) -> Iterator[tuple
 
 
 def _fields(old: Record, new: Record, at: str, names: tuple[str, ...]) -> Iterator[Difference]:
-    """Compare fields whose rule always means the same."""
+    """Compare fields that have one rule each."""
     for name, before, after in _changed(old, new, names):
         rule = RULE_OF_FIELD[f"{type(old).__name__}.{name}"]
         yield by_rule(rule.id, f"{at}.{name}", _text(before), _text(after))
@@ -113,7 +108,7 @@ def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
         if a.memory_type != b.memory_type:
             return NodeRefusal("memcpy.memory-type", _PARAMETERS, f"{at}.memory_type", a.memory_type, b.memory_type)
     if max(old.height, old.depth, new.height, new.depth) > 1:
-        shapes = (("", old, new, ("height", "depth", "width_bytes")), *((*side, _PLACE) for side in sides))
+        shapes = (("", old, new, ("height", "depth", "width_bytes")), *((*side, _LOCATION) for side in sides))
         for at, a, b, names in shapes:
             for name, before, after in _changed(a, b, names):
                 return NodeRefusal("memcpy.shape", _PARAMETERS, f"{at}.{name}", before, after)
@@ -127,9 +122,9 @@ def _memcpy_refusal(old: MemcpyNode, new: MemcpyNode) -> _Answer:
 
 
 def _operand_answer(old: MemcpyOperand, new: MemcpyOperand, at: str) -> _Answer:
-    """Return what the driver says to another owner: of a unified operand, what is not its own goes for any context."""
+    """Return the driver's answer to another owner. A unified operand outside of CUDA allocations fits any context."""
     if old.memory_type != UNIFIED or (is_cuda_allocation(old.pointer) and is_cuda_allocation(new.pointer)):
-        return _owner(old.pointer, new.pointer, at, _COPY_OWNER) or ()
+        return _owner(old.pointer, new.pointer, at, _MEMCPY_OWNER) or ()
     if not is_cuda_allocation(old.pointer) and not is_cuda_allocation(new.pointer):
         return ()
     context = _context(old.pointer if is_cuda_allocation(old.pointer) else new.pointer)
@@ -150,7 +145,7 @@ def _memory_type(pointer: PointerFacts | None) -> int | None:
 
 
 def is_cuda_allocation(pointer: PointerFacts | None) -> bool:
-    """Whether memory is the driver's, or nothing was recorded of it."""
+    """Whether an address is in a CUDA allocation, or was not recorded."""
     return pointer is None or pointer.memory_type != _UNKNOWN_MEMORY
 
 
@@ -164,11 +159,11 @@ def _memset_refusal(old: MemsetNode, new: MemsetNode) -> _Answer:
     if old.destination != new.destination and new.pointer is not None and new.pointer.memory_type == _UNKNOWN_MEMORY:
         addresses = f"{old.destination:#x}", f"{new.destination:#x}"
         return NodeRefusal("memset.unallocated", UpdateResult.ERROR, ".destination", *addresses)
-    return _owner(old.pointer, new.pointer, "", _FILL_OWNER) or ()
+    return _owner(old.pointer, new.pointer, "", _MEMSET_OWNER) or ()
 
 
 def _fixed_refusal(old: Record, new: Record) -> _Answer:
-    """Refuse any difference of a node whose recorded parameters an exec cannot change."""
+    """Refuse any difference between nodes whose parameters an update cannot change."""
     for name, before, after in _changed(old, new, old.__struct_fields__):
         rule = RULE_OF_FIELD[f"{type(old).__name__}.{name}"]
         return NodeRefusal(rule.id, _PARAMETERS, f".{name}", _text(before), _text(after))
@@ -180,12 +175,12 @@ def _batch_refusal(old: BatchMemOpNode, new: BatchMemOpNode) -> _Answer:
         return NodeRefusal("batch-mem-op.context", None, ".context", f"{old.context:#x}", f"{new.context:#x}")
     if len(old.operations) != len(new.operations):
         return NodeRefusal("batch-mem-op.count", _PARAMETERS, ".operations", len(old.operations), len(new.operations))
-    for place, (before, after) in enumerate(zip(old.operations, new.operations, strict=True)):
+    for index, (before, after) in enumerate(zip(old.operations, new.operations, strict=True)):
         if before.operation != after.operation:
-            at = f".operations[{place}].operation"
+            at = f".operations[{index}].operation"
             return NodeRefusal("batch-mem-op.operation", _PARAMETERS, at, before.operation, after.operation)
         if before.flags != after.flags and not _wait_type_only(before, after):
-            at = f".operations[{place}].flags"
+            at = f".operations[{index}].flags"
             return NodeRefusal("batch-mem-op.flags", None, at, before.flags, after.flags)
     if old.flags != new.flags:
         return (Doubt("batch-mem-op.batch-flags", ".flags", old.flags, new.flags),)
@@ -193,7 +188,7 @@ def _batch_refusal(old: BatchMemOpNode, new: BatchMemOpNode) -> _Answer:
 
 
 def _wait_type_only(old: MemOp, new: MemOp) -> bool:
-    return old.operation in WAITS and not (old.flags ^ new.flags) & WAIT_FLUSH
+    return old.operation in WAITS and not (old.flags ^ new.flags) & STREAM_WAIT_VALUE_FLUSH
 
 
 def _conditional_refusal(old: ConditionalNode, new: ConditionalNode) -> _Answer:
@@ -222,15 +217,15 @@ def _memcpy(old: MemcpyNode, new: MemcpyNode) -> Iterator[Difference]:
     beside_managed = may_be_managed(old) or may_be_managed(new)
     for at in _SIDES:
         a, b = getattr(old, at), getattr(new, at)
-        if beside_managed and a.memory_type == HOST and a != b and not _is_staged_alike(a.pointer, b.pointer):
+        if beside_managed and a.memory_type == HOST and a != b and not _has_equal_staging(a.pointer, b.pointer):
             yield by_rule("memory.unknown", f".{at}.address", f"{a.address:#x}", f"{b.address:#x}")
         else:
             yield from _address(a.memory_type, a.address, b.address, (a.pointer, b.pointer), f".{at}.address")
-        yield from _fields(a, b, f".{at}", tuple(name for name in _PLACE if name != "address"))
+        yield from _fields(a, b, f".{at}", tuple(name for name in _LOCATION if name != "address"))
 
 
 def _memset(old: MemsetNode, new: MemsetNode) -> Iterator[Difference]:
-    yield from _address(OWNED[0], old.destination, new.destination, (old.pointer, new.pointer), ".destination")
+    yield from _address(DEVICE, old.destination, new.destination, (old.pointer, new.pointer), ".destination")
     yield from _fields(old, new, "", ("value",))
     for name, before, after in _changed(old, new, ("width", "element_size_bytes", "height")):
         yield by_rule("memset.size", f".{name}", before, after)
@@ -238,8 +233,8 @@ def _memset(old: MemsetNode, new: MemsetNode) -> Iterator[Difference]:
 
 
 def _batch(old: BatchMemOpNode, new: BatchMemOpNode) -> Iterator[Difference]:
-    for place, (before, after) in enumerate(zip(old.operations, new.operations, strict=True)):
-        at = f".operations[{place}]"
+    for index, (before, after) in enumerate(zip(old.operations, new.operations, strict=True)):
+        at = f".operations[{index}]"
         yield from _fields(before, after, at, ("address", "value"))
         if before.flags != after.flags:
             yield by_rule("batch-mem-op.wait-type", f"{at}.flags", before.flags, after.flags)
@@ -273,15 +268,15 @@ def _address(
 
 
 def may_be_managed(node: MemcpyNode) -> bool:
-    """Whether a side of a copy is managed memory, or not known not to be: the driver does not stage its way to host."""
+    """Whether an operand of a memcpy may be managed memory: the driver does not stage its copy to the host."""
     return any(
         side.memory_type in OWNED and (side.pointer is None or side.pointer.managed is not False)
         for side in (node.source, node.destination)
     )
 
 
-def _is_staged_alike(old: PointerFacts | None, new: PointerFacts | None) -> bool:
-    """Whether what was made for one host address serves the other: not if it may be pinned memory and then pageable."""
+def _has_equal_staging(old: PointerFacts | None, new: PointerFacts | None) -> bool:
+    """Whether the staging of one host address serves the other: not if pinned memory may become pageable."""
     pageable = old is not None and old.memory_type == _UNKNOWN_MEMORY
     return pageable or (new is not None and new.memory_type not in {None, _UNKNOWN_MEMORY})
 
@@ -290,7 +285,7 @@ def _is_owner_known(pointer: PointerFacts | None) -> bool:
     return pointer is not None and pointer.context is not None and pointer.device_ordinal is not None
 
 
-#: By the type of both nodes; a type that is not here is never refused.
+#: By the type of both nodes; a missing type is never refused.
 _REFUSALS: Final[Mapping[type, Callable[[Any, Any], _Answer]]] = {
     MemcpyNode: _memcpy_refusal,
     MemsetNode: _memset_refusal,
@@ -300,7 +295,7 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, Any], _Answer]]] = {
     ConditionalNode: _conditional_refusal,
 }
 
-#: By the type of both nodes; of a type that is not here every field is compared by its own rule.
+#: By the type of both nodes; for a missing type, every field is compared by its own rule.
 _DIFFERENCES: Final[Mapping[type, Callable[[Any, Any], Iterator[Difference]]]] = {
     MemcpyNode: _memcpy,
     MemsetNode: _memset,

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from sigcontract.model import (
+    NODE_RECORDS,
     AttributeId,
-    ChildGraphNode,
-    ConditionalNode,
     DeviceUpdatableNode,
     GraphSignature,
     KernelNodeSignature,
@@ -20,6 +19,8 @@ from sigcontract.model import (
     NodeSignature,
     OpaqueNode,
     UpdateResult,
+    graph_fields,
+    inner_graphs,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class NodeRefusal(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """A pair of nodes of which it cannot be told whether the driver takes it.
+    """A pair of nodes of which it is undetermined whether the driver accepts it.
 
     Attributes
     ----------
@@ -87,7 +88,7 @@ class Doubt(NamedTuple):
 
 
 #: Nodes with graphs inside.
-_HOLDERS = (ChildGraphNode, ConditionalNode)
+_HOLDERS = tuple(filter(graph_fields, NODE_RECORDS.values()))
 
 #: Asked for each pair of nodes of one type: a refusal, doubts, or nothing in the way.
 Judge = Callable[[NodeSignature, NodeSignature], "NodeRefusal | tuple[Doubt, ...]"]
@@ -161,7 +162,7 @@ class Pairing(NamedTuple):
     inner
         By index in the candidate: the pairings of a child graph, or of the bodies of a conditional.
     doubts
-        By index in the candidate: why it cannot be told whether the driver takes the pair.
+        By index in the candidate: why it is undetermined whether the driver accepts the pair.
     """
 
     pairs: list[tuple[int, int]]
@@ -191,16 +192,14 @@ class Pairing(NamedTuple):
 
 def body_pairs(held: NodeSignature, candidate: NodeSignature) -> Iterator[tuple[str, GraphSignature, GraphSignature]]:
     """Yield the graphs inside two nodes that both can be read, with their path below the node (``.graph.``)."""
-    if isinstance(held, ChildGraphNode) and isinstance(candidate, ChildGraphNode):
-        yield ".graph.", held.graph, candidate.graph
-    elif isinstance(held, ConditionalNode) and isinstance(candidate, ConditionalNode):
-        for branch, (old, new) in enumerate(zip(held.bodies or (), candidate.bodies or (), strict=False)):
+    if type(held) is type(candidate):
+        for (at, old), (_, new) in zip(inner_graphs(held), inner_graphs(candidate), strict=False):
             if old is not None and new is not None:
-                yield f".bodies[{branch}].", old, new
+                yield at, old, new
 
 
 def subject_of(node: NodeSignature) -> str:
-    """Return what tells a person which node it is: a kernel's name, else the type of the node."""
+    """Return what identifies a node for a reader: a kernel's name, else the node's type."""
     if isinstance(node, KernelNodeSignature):
         return node.name
     if isinstance(node, OpaqueNode):
@@ -244,7 +243,7 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
 
 
 def is_device_updatable(entry: LaunchAttribute | None) -> bool:
-    """Say whether an entry of attribute 13 says that the device may update its node."""
+    """Whether an entry of attribute 13 lets the device update its node."""
     return entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable != 0
 
 
@@ -265,7 +264,7 @@ def _follow(  # noqa: C901, PLR0912  one branch for each step of the driver's ru
 ) -> Refusal | None:
     """Work off the queue that ``pairing.pairs`` is, and return where the driver stops.
 
-    ``alike`` says that both graphs have the same edges, node for node.
+    ``alike``: both graphs have the same edges, node for node.
     """
     queue = pairing.pairs
     unpaired = -1
@@ -300,15 +299,15 @@ def _follow(  # noqa: C901, PLR0912  one branch for each step of the driver's ru
                     partner_of_new[edge.node] = edge.node
                     queue.append((edge.node, edge.node))
             continue
-        for place, new_edge in enumerate(new_edges):
-            old_edge = old_edges[place]
+        for position, new_edge in enumerate(new_edges):
+            old_edge = old_edges[position]
             before, after = old_edge.node, new_edge.node
             same_data = old_edge == new_edge or _data(old_edge) == _data(new_edge)
             if same_data and partner_of_old[before] == partner_of_new[after] == unpaired:
                 partner_of_old[before], partner_of_new[after] = after, before
                 queue.append((before, after))
             elif not same_data or partner_of_old[before] != after:
-                return _edge_refusal(new, place, old_edge, new_edge, subject_of(new_node))
+                return _edge_refusal(new, position, old_edge, new_edge, subject_of(new_node))
     return None
 
 
@@ -337,8 +336,8 @@ def _shape_refusal(
     return Refusal("node.type", UpdateResult.ERROR_NODE_TYPE_CHANGED, at, None, at, *types, subject)
 
 
-def _edge_refusal(index: int, place: int, old: "Dependency", new: "Dependency", subject: str) -> Refusal:
-    at, from_at, path = f"nodes[{index}]", f"nodes[{new.node}]", f"dependencies[{index}][{place}]"
+def _edge_refusal(index: int, position: int, old: "Dependency", new: "Dependency", subject: str) -> Refusal:
+    at, from_at, path = f"nodes[{index}]", f"nodes[{new.node}]", f"dependencies[{index}][{position}]"
     if _data(old) != _data(new):
         return _topology("edge.data", path, (_edge_text(old), _edge_text(new)), subject, at, from_at)
     return _topology("topology.dependency", f"{path}.node", (old.node, new.node), subject, at, from_at)

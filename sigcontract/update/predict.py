@@ -1,16 +1,16 @@
 """What cuGraphExecUpdate would answer, and whether the exec would then run what a fresh one runs."""
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sigcontract.model import (
-    ChildGraphNode,
-    ConditionalNode,
     Finding,
     UpdatePrediction,
     UpdateResult,
     Verdict,
+    holds_graphs,
 )
 from sigcontract.update.attributes import Difference, by_rule, evidence_under
 from sigcontract.update.kernels import NodeJudge
@@ -37,8 +37,13 @@ __all__ = [
     "predict_update",
 ]
 
+_Text = TypeVar("_Text", int | str | None, str | None)
+
 #: Paths that a finding of many places lists besides the first.
 MAX_ALSO: Final = 8
+
+#: Longer texts are cut in findings: a kernel's name may have 65,536 characters, and stand in a finding three times.
+_LONGEST, _KEPT = 1024, 512
 
 #: A difference, the path of its node in the candidate, and the node for people (None: the graphs as a whole differ).
 LocatedDifference = tuple[Difference, str, str | None]
@@ -131,7 +136,7 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
 
 def _add_hidden(origin: dict[str, "NodeSignature"], held: "GraphSignature", findings: "Findings") -> None:
     """Complete the origins where the graph of the first launch does not show a body that the exec's graph shows."""
-    if not any(isinstance(node, ChildGraphNode | ConditionalNode) for node in held.nodes):
+    if not any(map(holds_graphs, held.nodes)):
         return
     followed = frozenset(origin)
     hidden: set[str] = set()
@@ -187,12 +192,23 @@ def finding_of(
         path=paths[0],
         verdict=difference.verdict,
         evidence=evidence_under(difference, profile),
-        old=difference.old,
-        new=difference.new,
-        subject=subject,
+        old=_cut(difference.old),
+        new=_cut(difference.new),
+        subject=_cut(subject),
         count=count,
         also=tuple(paths[1:]),
     )
+
+
+def _cut(text: _Text) -> _Text:
+    """Return a text of at most so many characters that findings which repeat it stay in proportion to the dump.
+
+    What is left of a longer one is still told apart from any other: its length and its sha256 are in it.
+    """
+    if not isinstance(text, str) or len(text) <= _LONGEST:
+        return text
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{text[:_KEPT]}… ({len(text)} characters, sha256 {digest})"
 
 
 def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where it stands in them

@@ -674,6 +674,26 @@ _TWO_RUNS: Final = (
         _SELF,
     ),
     Rule(
+        "kernel.renamed", "KernelNodeSignature.name", _UPDATABLE, "documented",
+        "The kernel has another name, and the same machine code and facts: a compiler that numbers its kernels counts "
+        "otherwise, or somebody renamed it. It does what it did; for an update it is another function.",
+        f"{_UPDATE}; {_MEASURED}",
+        "on a cooperative node rule kernel.cooperative-function applies",
+    ),
+    Rule(
+        "topology.node-order", "GraphSignature.nodes", _HARMLESS, "measured",
+        "The same nodes with the same edges, listed in another order: the branches were captured in another order. The "
+        "driver pairs nodes by order, so whether an update is taken, and what it then changes, depends on it.",
+        f"{_UPDATE}; {_MEASURED}",
+        "whether the driver's pairing, which starts from the last nodes, brings the same nodes together",
+    ),
+    Rule(
+        "child.wrapper", "ChildGraphNode.graph", _REJECTED, "measured",
+        "The same node, inside of more or fewer child graphs that hold nothing else: for an update a node of another "
+        "type. What it holds is compared all the same.",
+        f"{_UPDATE}; {_MEASURED}",
+    ),
+    Rule(
         "dump.empty", "SignatureDump.graphs", _UNDETERMINED, "assumed",
         "A dump holds no graph, so there is nothing to compare: a recording that captured nothing is no proof of "
         "anything.",

@@ -1,4 +1,4 @@
-"""The key of the share policies: all that must be equal for one exec to serve two graphs, in the driver's order.
+"""The key of the share policies: everything that must be equal for one exec to serve two graphs, in pairing order.
 
 Nodes are walked as the driver pairs them (`sigcontract.update.pairing`), so two graphs of one key are paired node by
 node, and the driver refuses none of the pairs.
@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from sigcontract.model import (
+    STREAM_WAIT_VALUE_FLUSH,
     AttributeId,
     AttributeValue,
     BatchMemOpNode,
@@ -37,7 +38,6 @@ from sigcontract.update.memory_nodes import (
     HOST,
     OWNED,
     UNIFIED,
-    WAIT_FLUSH,
     WAITS,
     is_cuda_allocation,
     may_be_managed,
@@ -54,7 +54,7 @@ def share_key(graph: GraphSignature, judge: NodeJudge, *, functions: bool) -> st
     graph
         The graph.
     judge
-        Knows which attributes an update carries.
+        Judges which attributes an update carries.
     functions
         Whether functions of non-cooperative nodes may differ.
     """
@@ -67,20 +67,20 @@ class _Walk:
     def __init__(self, judge: NodeJudge, *, functions: bool) -> None:
         self._judge = judge
         self._functions = functions
-        #: What nodes keep, encoded, each once in the order of arrival: layers repeat, and so do functions.
+        #: Encoded contents, each once in order of first use: layers repeat, and so do functions.
         self.contents: dict[bytes, int] = {}
-        # By the number of the node and of the facts, which the graph keeps alive.
+        # By the id of the node and of the facts, which the graph keeps alive.
         self._content_of: dict[int, int] = {}
         self._facts_of: dict[int, int] = {}
         self._kept_of: dict[tuple[AttributeSet, bool], int] = {}
 
     def graph(self, graph: GraphSignature) -> list[Any]:
-        """Return the nodes in the driver's order: of each its content, its count of edges, and four numbers an edge."""
+        """Return the nodes in pairing order: for each its content, its number of edges, and four numbers per edge."""
         nodes, dependencies, content_of = graph.nodes, graph.dependencies, self._content_of
         order = list(reversed(graph.sinks))
-        places = [-1] * len(nodes)
-        for place, index in enumerate(order):
-            places[index] = place
+        positions = [-1] * len(nodes)
+        for position, index in enumerate(order):
+            positions[index] = position
         walked: list[Any] = [len(nodes), len(order)]
         for index in order:  # grows while it is walked: breadth first
             node = nodes[index]
@@ -90,11 +90,11 @@ class _Walk:
             edges = dependencies[index]
             walked += (content, len(edges))
             for edge in edges:
-                place = places[edge.node]
-                if place < 0:
-                    place = places[edge.node] = len(order)
+                position = positions[edge.node]
+                if position < 0:
+                    position = positions[edge.node] = len(order)
                     order.append(edge.node)
-                walked += (place, edge.from_port, edge.to_port, edge.type)
+                walked += (position, edge.from_port, edge.to_port, edge.type)
         return walked
 
     def _node(self, node: NodeSignature) -> Any:  # noqa: PLR0911  one answer per kind of node
@@ -105,14 +105,14 @@ class _Walk:
                 return _memcpy(node)
             case MemsetNode() if node.height > 1:
                 shape = node.height, node.width, node.element_size_bytes, node.pitch_bytes
-                return shape, node.pointer, _if_not_drivers(node.pointer, node.destination)
+                return shape, node.pointer, _unless_cuda_allocation(node.pointer, node.destination)
             case MemsetNode():
-                return node.pointer, _if_not_drivers(node.pointer, node.destination)
+                return node.pointer, _unless_cuda_allocation(node.pointer, node.destination)
             case ExtSemasSignalNode() | ExtSemasWaitNode() | MemAllocNode() | MemFreeNode():
                 return node
             case BatchMemOpNode():
                 flags = [
-                    (op.operation, op.flags & WAIT_FLUSH if op.operation in WAITS else op.flags)
+                    (op.operation, op.flags & STREAM_WAIT_VALUE_FLUSH if op.operation in WAITS else op.flags)
                     for op in node.operations
                 ]
                 return node.context, node.flags, flags
@@ -159,7 +159,7 @@ class _Walk:
 
 
 def _kept_value(value: AttributeValue | None) -> Any:
-    """Return what of a value two graphs must share: a node that the device may not update has no device node."""
+    """Return the part of a value that two graphs must share: without the process-local CUgraphDeviceNode."""
     return value.device_updatable if isinstance(value, DeviceUpdatableNode) else value
 
 
@@ -171,18 +171,18 @@ def _memcpy(node: MemcpyNode) -> Any:
         shape = node.width_bytes, node.height, node.depth, sides
     kinds = (*OWNED, HOST) if may_be_managed(node) else OWNED
     owners = [
-        (side.memory_type, side.pointer if side.memory_type in kinds else None, _place(side, kinds))
+        (side.memory_type, side.pointer if side.memory_type in kinds else None, _kept_address(side, kinds))
         for side in (node.source, node.destination)
     ]
     return shape, owners
 
 
-def _place(operand: MemcpyOperand, kinds: Container[int]) -> int | None:
-    """Return the address where the update does not carry another one, or nobody knows what it then runs."""
+def _kept_address(operand: MemcpyOperand, kinds: Container[int]) -> int | None:
+    """Return the address if an update does not carry a new one, or if its effect is not known; else None."""
     if operand.memory_type == ARRAY or (operand.memory_type == HOST and HOST in kinds and operand.pointer is None):
         return operand.address
-    return _if_not_drivers(operand.pointer, operand.address) if operand.memory_type == UNIFIED else None
+    return _unless_cuda_allocation(operand.pointer, operand.address) if operand.memory_type == UNIFIED else None
 
 
-def _if_not_drivers(pointer: PointerFacts | None, address: int) -> int | None:
+def _unless_cuda_allocation(pointer: PointerFacts | None, address: int) -> int | None:
     return None if is_cuda_allocation(pointer) else address

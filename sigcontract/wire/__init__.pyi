@@ -29,7 +29,6 @@ from sigcontract.wire.files import (
     write_bytes as write_bytes,
 )
 from sigcontract.wire.identities import (
-    DEVICE_LOCATION as DEVICE_LOCATION,
     portable_form as portable_form,
 )
 from sigcontract.wire.limits import (
@@ -39,6 +38,7 @@ from sigcontract.wire.limits import (
 from sigcontract.wire.schemas import (
     check_files as check_files,
     schema as schema,
+    schema_sha256 as schema_sha256,
     schema_text as schema_text,
     write_files as write_files,
 )

@@ -81,18 +81,18 @@ KernelRow = derived(
 ChildGraphRow = derived(
     "ChildGraphRow",
     ChildGraphNode,
-    "A child graph (cuGraphChildGraphNodeGetGraph).",
+    ChildGraphNode.__doc__ or "",
     graph=Annotated[UInt32, Meta(description="Row of graphs, before every row that uses this node.")],
 )
 ConditionalRow = derived(
     "ConditionalRow",
     ConditionalNode,
-    "A conditional (CUDA_CONDITIONAL_NODE_PARAMS). Before CUDA 13.2 no getter exists: every field is null.",
+    ConditionalNode.__doc__ or "",
     bodies=Annotated[
         tuple[UInt32 | None, ...] | None,
         Meta(
-            description="Per branch its row of graphs, before every row that uses this node, or null where it "
-            "cannot be read; null: not even their number (phGraph_out)."
+            description="Row of graphs of each branch, before every row that uses this node; null if unreadable; "
+            "null: number of branches unreadable (phGraph_out)."
         ),
     ],
 )

@@ -18,10 +18,14 @@ from sigcontract.wire.documents import FORMS, Form, form_named
 from sigcontract.wire.files import read_bytes, write_bytes
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
 
-__all__ = ["check_files", "schema", "schema_text", "write_files"]
+__all__ = ["check_files", "schema", "schema_sha256", "schema_text", "write_files"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _INDEX = "index.json"
+#: Keywords that describe and accept nothing, and those whose value maps names to schemas or is no schema at all.
+_PROSE = ("title", "description")
+_SCHEMAS_BY_NAME = ("properties", "$defs")
+_VALUES = ("const", "enum", "required")
 
 
 def schema(document: str, version: int | None = None) -> dict[str, Any]:
@@ -40,6 +44,33 @@ def schema(document: str, version: int | None = None) -> dict[str, Any]:
 def schema_text(document: str, version: int | None = None) -> str:
     """Return the JSON Schema of a document as text: sorted keys, the same bytes each time."""
     return json.dumps(schema(document, version), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+
+
+def schema_sha256(schema: dict[str, Any]) -> str:
+    """Return the sha256 of what a schema means: of its JSON without the keywords title and description.
+
+    Wording may improve after a release, meaning may not change. The title of a list's item stays: it is the only
+    name that the field at that position has. The hashed text has sorted keys and no spaces.
+    """
+    text = json.dumps(_without_prose(schema), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return sha256(text.encode()).hexdigest()
+
+
+def _without_prose(value: Any) -> Any:
+    """Drop the keywords that describe. A property may have the name of one, and a constant its value: those stay."""
+    if isinstance(value, list):
+        return [_without_prose(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept: dict[str, Any] = {}
+    for keyword, item in value.items():
+        if keyword in _SCHEMAS_BY_NAME:
+            kept[keyword] = {name: _without_prose(schema) for name, schema in item.items()}
+        elif keyword == "prefixItems":
+            kept[keyword] = [{"title": schema.get("title")} | _without_prose(schema) for schema in item]
+        elif keyword not in _PROSE:
+            kept[keyword] = item if keyword in _VALUES else _without_prose(item)
+    return kept
 
 
 def file_name(form: Form) -> str:
@@ -127,10 +158,6 @@ def _list_of(items: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "array", "prefixItems": items, "items": False, "minItems": len(items)}
 
 
-def _sha256(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
-
-
 def _index_of(directory: Path) -> dict[str, dict[str, Any]]:
     if not (directory / _INDEX).exists():
         return {}
@@ -158,7 +185,7 @@ def check_files(directory: Path) -> list[str]:
             wrong.append(f"{name} is not what the records say; write the files again")
         if name not in index:
             wrong.append(f"{name} is not in {_INDEX}; write the files again")
-        elif index[name]["sha256"] != _sha256(text):
+        elif index[name]["sha256"] != schema_sha256(_schema_of(form)):
             frozen = index[name]["status"] != "draft"
             advice = "it is released and cannot change: make a new version" if frozen else "write the files again"
             wrong.append(f"{name} has another sha256 than {_INDEX} says; {advice}")
@@ -175,7 +202,7 @@ def write_files(directory: Path, *, release: bool = False) -> None:
     directory
         Where to.
     release
-        Whether to freeze the drafts: a released schema never changes again.
+        Whether to freeze the drafts: what a released schema accepts never changes again, its wording may.
 
     Raises
     ------
@@ -189,10 +216,11 @@ def write_files(directory: Path, *, release: bool = False) -> None:
     texts = {}
     for form in FORMS.values():
         name = file_name(form)
-        texts[name] = text = schema_text(form.document, form.version)
+        texts[name] = schema_text(form.document, form.version)
+        found = schema_sha256(_schema_of(form))
         old = index.get(name)
         status = "released" if release or (old is not None and old["status"] == "released") else "draft"
-        if old is not None and old["status"] == "released" and old["sha256"] != _sha256(text):
+        if old is not None and old["status"] == "released" and old["sha256"] != found:
             raise UsageError(f"{name} is released and cannot change; make a new version of {form.document}")
         entries.append(
             {
@@ -200,7 +228,7 @@ def write_files(directory: Path, *, release: bool = False) -> None:
                 "version": form.version,
                 "file": name,
                 "status": status,
-                "sha256": _sha256(text),
+                "sha256": found,
             }
         )
     texts[_INDEX] = json.dumps({"schemas": entries}, indent=2) + "\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 __all__ = [
     "PACKAGE",
     "ROOT",
+    "at",
     "files_of_tests",
     "imports",
     "is_script",
@@ -49,6 +50,12 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def at(path: Path, line: int = 0) -> str:
+    """Return the place that a failure names: the file from the root, and the line where one is to blame."""
+    shown = str(path.relative_to(ROOT))
+    return f"{shown}:{line}" if line else shown
+
+
 @cache
 def parsed(path: Path) -> ast.Module:
     """Return the syntax tree of a file."""
@@ -69,9 +76,9 @@ def module_name(path: Path) -> str:
 def imports(tree: ast.AST, *, lazy: bool = True) -> Iterator[tuple[str, int]]:
     """Yield every module that is imported, with the line.
 
-    Without ``lazy`` only what importing the module imports: nothing inside of functions, nothing for types alone.
+    Without ``lazy`` nothing that is imported inside of functions. What is imported for types alone counts as well.
     """
-    if not lazy and (isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef) or _for_types(tree)):
+    if not lazy and isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
         return
     if isinstance(tree, ast.Import):
         for alias in tree.names:
@@ -83,7 +90,3 @@ def imports(tree: ast.AST, *, lazy: bool = True) -> Iterator[tuple[str, int]]:
             yield f"{tree.module}.{alias.name}", tree.lineno
     for child in ast.iter_child_nodes(tree):
         yield from imports(child, lazy=lazy)
-
-
-def _for_types(statement: ast.AST) -> bool:
-    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"

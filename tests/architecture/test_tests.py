@@ -1,19 +1,26 @@
 """What the tests themselves keep to."""
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import PACKAGE, ROOT, files_of_tests, imports, is_script, module_name, modules, parsed
+from tests.architecture.source import (
+    PACKAGE,
+    ROOT,
+    at,
+    files_of_tests,
+    imports,
+    is_script,
+    module_name,
+    modules,
+    parsed,
+)
 
 #: Calls that fail a test when what they state does not hold.
 STATEMENTS = {"raises", "warns", "fail"}
-
-
-def shown(path: Path) -> str:
-    return str(path.relative_to(ROOT))
 
 
 def asserting_itself(function: ast.AST) -> bool:
@@ -24,7 +31,11 @@ def asserting_itself(function: ast.AST) -> bool:
 
 
 def called(call: ast.Call) -> str:
-    return ast.unparse(call.func).rsplit(".", 1)[-1]
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def all_called(function: ast.AST) -> set[str]:
+    return {called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
 
 
 @cache
@@ -37,29 +48,94 @@ def asserting_functions() -> frozenset[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     asserting = {name for name, node in functions.items() if asserting_itself(node)}
+    calls = {name: all_called(node) for name, node in functions.items() if name not in asserting}
     while True:
-        more = {
-            name
-            for name, node in functions.items()
-            if name not in asserting
-            and any(isinstance(inner, ast.Call) and called(inner) in asserting for inner in ast.walk(node))
-        }
+        more = {name for name, names in calls.items() if name not in asserting and names & asserting}
         if not more:
             return frozenset(asserting)
         asserting |= more
 
 
-@pytest.mark.parametrize("path", [path for path in files_of_tests() if path.name.startswith("test_")], ids=shown)
-def test_every_test_asserts_something(path: Path) -> None:
-    idle = [
-        f"line {node.lineno}: {node.name}"
+def every_test_in(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [
+        node
         for node in ast.walk(parsed(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name.startswith("test_")
-        and not asserting_itself(node)
-        and not any(isinstance(inner, ast.Call) and called(inner) in asserting_functions() for inner in ast.walk(node))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
     ]
-    assert idle == []
+
+
+def asserts(function: ast.AST) -> bool:
+    return asserting_itself(function) or bool(all_called(function) & asserting_functions())
+
+
+def test_every_test_asserts_something() -> None:
+    idle = [
+        f"{at(path, test.lineno)}: {test.name}"
+        for path in files_of_tests()
+        if path.name.startswith("test_")
+        for test in every_test_in(path)
+        if not asserts(test)
+    ]
+    assert not idle, "\n".join(idle)
+
+
+#: What reads a clock, by the name of the module's function or of the function alone.
+CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "thread_time", "time_ns"}
+
+
+def reads_a_clock(node: ast.AST) -> bool:
+    """Say whether a node reads a clock, or waits for a time instead of an event."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):  # a program that a test runs
+        return re.search(rf"\btime\.(sleep|time|{'|'.join(sorted(CLOCKS))})\(", node.value) is not None
+    if isinstance(node, ast.Attribute):
+        return node.attr in CLOCKS or (node.attr in {"time", "sleep"} and ast.unparse(node.value) == "time")
+    return isinstance(node, ast.ImportFrom) and node.module == "time"
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import time\nbegin = time.perf_counter()", True),
+        ("time.sleep(0.1)", True),
+        ("program = 'import time; time.sleep(0.1)'", True),
+        ("from time import sleep", True),
+        ("ready.wait(timeout=30)", False),
+        ("datetime(2026, 12, 1, tzinfo=UTC)", False),
+    ],
+)
+def test_the_check_for_clocks_finds_them(code: str, *, found: bool) -> None:
+    assert any(reads_a_clock(node) for node in ast.walk(ast.parse(code))) == found
+
+
+def test_no_test_depends_on_a_clock() -> None:
+    timed = [
+        at(path, getattr(node, "lineno", 0))
+        for path in files_of_tests()
+        if path != Path(__file__)  # the examples above
+        for node in ast.walk(parsed(path))
+        if reads_a_clock(node)
+    ]
+    assert not timed, "\n".join(timed)
+
+
+def names_no_exception(call: ast.AST) -> bool:
+    """Say whether a call of ``raises`` accepts whatever goes wrong."""
+    return (
+        isinstance(call, ast.Call)
+        and called(call) == "raises"
+        and bool(call.args)
+        and bool({"Exception", "BaseException"} & {ast.unparse(node) for node in ast.walk(call.args[0])})
+    )
+
+
+def test_every_expected_exception_is_named() -> None:
+    unnamed = [
+        at(path, getattr(node, "lineno", 0))
+        for path in files_of_tests()
+        for node in ast.walk(parsed(path))
+        if names_no_exception(node)
+    ]
+    assert not unnamed, "\n".join(unnamed)
 
 
 def _folder(module: Path) -> Path:
@@ -89,8 +165,7 @@ def reached_by_tests() -> frozenset[str]:
     return frozenset(reached)
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in modules() if not path.name.startswith("__") and not is_script(path)], ids=module_name
-)
-def test_a_test_reaches_every_module(path: Path) -> None:
-    assert module_name(path) in reached_by_tests()
+def test_a_test_reaches_every_module() -> None:
+    named = [path for path in modules() if not path.name.startswith("__") and not is_script(path)]
+    unreached = [at(path) for path in named if module_name(path) not in reached_by_tests()]
+    assert not unreached, "\n".join(unreached)

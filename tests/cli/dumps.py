@@ -1,10 +1,11 @@
 """A small dump that has something of everything that the command line shows."""
 
-from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribute
-from sigcontract.model.dims import Dim3
+from sigcontract.model.attributes import ClusterDim, LaunchAttribute
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature, MemcpyNode, MemcpyOperand, MemsetNode, OpaqueNode
+from tests.update import build
 
 __all__ = ["DUMP", "chain", "kernel"]
 
@@ -14,27 +15,16 @@ UNREADABLE = LaunchAttribute(id=AttributeId.PREFERRED_CLUSTER_DIMENSION, state="
 
 
 def kernel(name: str, kern: int, grid: int = 1, *attributes: LaunchAttribute) -> KernelNodeSignature:
-    return KernelNodeSignature(
-        name=name,
-        kern=kern,
-        func=0,
-        context=1,
-        grid_dim=Dim3(x=grid, y=1, z=1),
-        block_dim=Dim3(x=128, y=1, z=1),
-        dynamic_shared_mem_bytes=0,
-        attributes=attributes or (COOPERATIVE, UNREADABLE),
-        function=None,
-    )
+    only = attributes or (COOPERATIVE, UNREADABLE)
+    return build.kernel(name=name, kern=kern, func=0, context=1, grid=grid, block=128, only=only, function=None)
 
 
 def edge(node: int, kind: int = 0) -> Dependency:
-    return Dependency(node=node, from_port=kind, to_port=0, type=kind)
+    return build.edge(node, from_port=kind, kind=kind)
 
 
 def chain(*nodes: NodeSignature) -> GraphSignature:
-    return GraphSignature(
-        nodes=nodes, dependencies=tuple((edge(index - 1),) if index else () for index in range(len(nodes)))
-    )
+    return build.graph(*nodes)
 
 
 def _operand(memory_type: int, address: int) -> MemcpyOperand:

@@ -153,7 +153,7 @@ def test_only_the_graphs_asked_for_are_compared(tmp_path: Path, capsys: pytest.C
     assert main(["diff", old, new, "--graph", "g0"]) == 0
     assert main(["diff", old, new, "--graph", "g0", "--graph", "g1", "--fail-on", "rejected"]) == 0
     assert main(["diff", old, new, "--pair", "g0", "g2", "--fail-on", "rejected"]) == 1
-    assert "g0 → g2: stale, 1 node" in capsys.readouterr().out
+    assert "g0 → g2: 1 node; update: stale (kernel.cluster-dim)" in capsys.readouterr().out
 
 
 def test_the_collector_is_as_it_was(files: dict[str, str]) -> None:
@@ -182,7 +182,7 @@ def test_two_triton_kernels_of_one_name_are_not_equal(capsys: pytest.CaptureFixt
     paths = [str(EXAMPLES / f"triton-scale-{scale}.dump.json") for scale in (2, 3)]
     status, lines = shown(capsys, *paths)
     assert status == 1
-    assert any(line.strip().startswith("function.code_sha256") for line in lines)
+    assert "  ~ scale: other code (28723c505c58 → 0a6c7f1fe84a), node 0" in lines
     for paths[1] in (str(EXAMPLES / f"triton-scale-{scale}.v1.json") for scale in (2, 3)):
         assert main(["diff", *paths]) == 3, "a version 1 record cannot tell the two apart"
     v1 = [str(EXAMPLES / f"triton-scale-{scale}.v1.json") for scale in (2, 3)]
@@ -206,8 +206,8 @@ def test_a_recorded_decoder_at_two_batch_sizes_differs_layer_by_layer_in_under_a
     status, lines = shown(capsys, TORCH, TORCH, "--pair", "decode/bs=1", f"decode/bs={size}")
     assert status == 1
     assert "  24 times these 11 nodes, up to [263]:" in lines
-    assert len(lines) < 50
-    assert max(map(len, lines)) < 120
+    assert len(lines) < 70
+    assert max(map(len, lines)) <= 120
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("**/*.dump.json")), ids=lambda path: path.name)

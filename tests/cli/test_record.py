@@ -5,6 +5,7 @@ There is no GPU here: ``torch`` is a stand-in whose import makes CUPTI a fake on
 
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -22,15 +23,22 @@ from sigcontract.model.dump import SignatureDump
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Run at the start of every process, behind record's own: CUPTI is a fake one from here on.
+#: Run at the start of every process, behind record's own: CUPTI is a fake one where recording is about to begin.
 SITECUSTOMIZE = """
 import sys
-from importlib import import_module
-from tests.driver.fake_cupti import FakeCupti
-cupti = FakeCupti()
-import_module("sigcontract.driver.observing.session").Cupti = lambda: cupti
+cupti = None
+class Faking:
+    def find_spec(self, name, path=None, target=None):
+        global cupti
+        if name in ("torch", "engine") and cupti is None:
+            from importlib import import_module
+            from tests.driver.fake_cupti import FakeCupti
+            cupti = FakeCupti()
+            import_module("sigcontract.driver.observing.session").Cupti = lambda: cupti
+sys.meta_path.insert(0, Faking())
 """
 TORCH = """
+import threading
 from importlib import import_module
 import sitecustomize
 from tests.update.build import graph, kernel
@@ -39,7 +47,13 @@ program = FakeProgram(sitecustomize.cupti)
 program.nodes = {n: [] for n in range(1, 9)}
 def read(handle, observations):
     return graph(*[kernel(function=None) if handle == 7 else kernel()] * handle)
-import_module("sigcontract.driver.recording.recorder").read_graph = read
+record = import_module("sigcontract.driver.recording.recorder")
+record.read_graph = read
+saved, save = threading.Event(), record.save
+def and_say_so(*given):
+    save(*given)
+    saved.set()
+record.save = and_say_so
 instantiate = program.instantiate
 """
 
@@ -193,12 +207,15 @@ def test_children_of_every_kind_are_recorded(setting: Setting) -> None:
     assert "did not end in order" not in ended.stderr
 
 
-def test_the_words_of_the_program_stay_its_own(setting: Setting) -> None:
+def test_the_words_of_the_program_stay_its_own(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     (setting.folder / "library" / "served.py").write_text("import sys; print(sys.argv[1:])")
+    monkeypatch.setenv("PYTHONPATH", setting.environment["PYTHONPATH"])
     for command in (["--", sys.executable, "-m", "served"], [sys.executable, "-m", "served"], ["-m", "served"]):
         for words in (["-m", "--", "--"], ["--format", "x"], ["--help"]):
-            ended = setting.run([*setting.record(), *command, *words])
-            assert ended.stdout == f"{words}\n", ended.stderr
+            assert main(["record", "-o", str(setting.dumps), *command, *words]) == 0
+            assert capfd.readouterr().out == f"{words}\n"
 
 
 @pytest.mark.parametrize(
@@ -215,10 +232,12 @@ def test_the_words_of_the_program_stay_its_own(setting: Setting) -> None:
 )
 def test_a_program_ends_its_own_way(setting: Setting, ending: str, status: int, complete: bool) -> None:
     program = """
-import glob, os, resource, signal, sys, time, torch
+import os, resource, signal, sys, torch
+import sigcontract.driver.recording.writer as writer
+writer._DELAY_SECONDS = 0
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 def wait():
-    while not glob.glob("dumps/*.dump.json"): time.sleep(0.02)
+    assert torch.saved.wait(60)
 torch.instantiate(4)
 """
     ended = setting.run(setting.command(program + ending))
@@ -260,15 +279,14 @@ def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
 
 def test_a_signal_asks_for_a_dump_at_once(setting: Setting) -> None:
     program = """
-        import os, sigcontract.driver.recording.writer as writer, signal, time, torch
-        writer._DELAY_SECONDS = 60
+        import glob, os, sigcontract.driver.recording.writer as writer, signal, torch
+        writer._DELAY_SECONDS = 600
         torch.instantiate(2)
         os.kill(os.getpid(), signal.SIGUSR1)
-        time.sleep(0.5)
-        print(len(os.listdir("dumps")))
+        print(torch.saved.wait(30), len(glob.glob("dumps/*.dump.json")))
         """
     ended = setting.run(setting.command(program, "--signal", "SIGUSR1"))
-    assert ended.stdout == "1\n", ended.stderr
+    assert ended.stdout == "True 1\n", ended.stderr
 
 
 def test_a_folder_that_becomes_read_only_costs_the_program_nothing(setting: Setting) -> None:
@@ -471,3 +489,129 @@ def test_names_that_are_not_utf8_are_escaped_and_such_a_folder_is_refused(settin
     ended = setting.run([*setting.record(), "--", sys.executable, "-c", "print('started')"])
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "\\udcff.py is not UTF-8, so that no report can name it; name another folder with -o\n" in ended.stderr
+
+
+@pytest.mark.parametrize("imported", ["before", "after"])
+def test_a_module_of_the_program_under_the_name_of_a_dependency_stays_the_programs(
+    setting: Setting, imported: str
+) -> None:
+    library = setting.folder / "library"
+    (library / "sitecustomize.py").unlink()  # the fake ones import sigcontract, and with it msgspec, themselves
+    (library / "torch.py").write_text("", encoding="utf-8")
+    (setting.folder / "msgspec.py").write_text("print('imported')\n", encoding="utf-8")
+    lines = ["import msgspec", "import torch"]
+    program = "; ".join(lines if imported == "before" else reversed(lines))
+    command = setting.command(f"{program}; import msgspec; print(msgspec.__file__)")
+    installed = str(Path(sys.executable).with_name("sigcontract"))  # python -m looks into the folder as well
+    ended = setting.run([installed, *command[3:]])
+    assert ended.stdout == f"imported\n{setting.folder / 'msgspec.py'}\n", ended.stderr
+    assert "recording did not begin" not in ended.stderr
+    assert "nothing was recorded: no graph was instantiated" in ended.stderr
+
+
+def test_a_report_that_cannot_be_read_costs_the_program_no_status(setting: Setting) -> None:
+    program = """
+        import os
+        status = os.environ["SIGCONTRACT_RECORD_STATUS"]
+        for name, report in {
+            f"{os.getpid()}.json": '{"process_id": 1, "of_another_release": true}',
+            "name.json": "[" * 100_000,
+            "other.problem": "\\x80",
+        }.items():
+            open(os.path.join(status, name), "w").write(report)
+        os.mkdir(os.path.join(status, "7.json"))
+        raise SystemExit(17)
+        """
+    ended = setting.run(setting.command(program))
+    assert ended.returncode == 17
+    assert ended.stderr.count("its report cannot be read (") == 3
+    assert "is another release of sigcontract installed for the program than for this command?" in ended.stderr
+
+
+def test_a_closed_standard_error_costs_the_program_no_status(setting: Setting) -> None:
+    command = setting.command("raise SystemExit(17)")
+    ended = setting.run(["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *command])
+    assert ended.returncode == 17
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_to_the_command_alone_reaches_the_program_and_one_to_both_does_so_once(
+    setting: Setting, number: signal.Signals
+) -> None:
+    program = f"""
+        import signal
+        signal.signal({number:d}, lambda *_: print("got it", flush=True))
+        signal.signal(signal.SIGWINCH, lambda *_: print("and that is all", flush=True) or exit(3))
+        print("ready", flush=True)
+        while True: signal.pause()
+        """
+    with subprocess.Popen(
+        setting.command(program),
+        env=setting.environment,
+        cwd=setting.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.stdout.readline() == "got it\n"
+        os.killpg(process.pid, number)
+        assert process.stdout.readline() == "got it\n"
+        process.send_signal(signal.SIGWINCH)  # higher than the others: passed on after what would be passed on
+        assert process.stdout.readline() == "and that is all\n"
+        assert process.wait(20) == 3
+
+
+def test_asking_for_a_dump_ends_no_program_that_does_not_record(setting: Setting) -> None:
+    with subprocess.Popen(
+        setting.command("print('ready', flush=True); input(); print('alive')"),
+        env=setting.environment,
+        cwd=setting.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGUSR2)
+        process.send_signal(signal.SIGCONT)
+        assert process.communicate("\n", timeout=20)[0] == "alive\n"
+        assert process.returncode == 0
+
+
+def test_asking_the_command_for_a_dump_asks_every_process_that_records(setting: Setting) -> None:
+    program = """
+        import sigcontract.driver.recording.writer as writer, sys, torch
+        writer._DELAY_SECONDS = 60
+        torch.instantiate(2)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        """
+    command = setting.command(program)
+    at = command.index("--")
+    shell = [*command[:at], "--", "/bin/sh", "-c", '"$@"; exit 0', "sh", *command[at + 1 :]]
+    with subprocess.Popen(
+        shell,
+        env=setting.environment,
+        cwd=setting.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGUSR2)
+        for _ in range(2000):
+            if any(setting.dumps.glob("*.dump.json")):
+                break
+            select.select([], [], [], 0.01)
+        assert list(setting.graphs().values()) == [2]
+        process.communicate("\n", timeout=20)
+        assert process.returncode == 0

@@ -1,12 +1,12 @@
 """``sigcontract schema``."""
 
 import json
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from sigcontract.cli.main import main
+from sigcontract.wire.schemas import schema_sha256
 from tests.architecture.source import ROOT
 
 
@@ -24,12 +24,13 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
     assert [entry["sha256"] for entry in listed] == [found for _, _, found in lines]
 
 
-def test_a_schema_is_printed_as_its_sum_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_schema_is_printed_and_its_sum_is_that_of_the_index(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "--format", "json"]) == 0
     newest = json.loads(capsys.readouterr().out)["schemas"][1]
     assert main(["schema", "sigcontract.dump"]) == 0
     text = capsys.readouterr().out
-    assert sha256(text.encode()).hexdigest() == newest["sha256"]
+    assert schema_sha256(json.loads(text)) == newest["sha256"]
+    assert json.loads((ROOT / "schemas" / "index.json").read_text())["schemas"][1]["sha256"] == newest["sha256"]
     assert json.loads(text)["properties"]["version"]["const"] == 2
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sigcontract.cli.main import main
 from sigcontract.cli.terminal import columns
-from sigcontract.compare.alignment import Block
+from sigcontract.compare.alignment import Block, FoldedBlock
 from sigcontract.driver import shipped_profile
 from sigcontract.model.attributes import LaunchAttribute, MemSyncDomainMap, RawValue
 from sigcontract.model.dump import LabeledGraph, SignatureDump
@@ -16,7 +16,7 @@ from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.report.graph_summary import summary_lines, usual_attributes
 from sigcontract.report.node_rows import FunctionNumbers, attribute_text, rows
-from sigcontract.report.node_table import table_lines
+from sigcontract.report.node_table import folded_rows, table_lines
 from sigcontract.report.profile_table import profile_lines
 from sigcontract.wire.codec import save
 from tests.architecture.source import ROOT
@@ -42,7 +42,7 @@ decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
   as decode/bs=1, handles and addresses aside; its functions are others: void gemm<float, 4>(float const*, float*) #2,
     norm #2, silu #2
 
-mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges, sha256:4bcc6225973e
+mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges (1 programmatic), sha256:4bcc6225973e
   unreadable on 2 of 3 kernel nodes: preferred_cluster_dimension
   node  type     grid    block  shared  kernel
      0  kernel  1x1x1  128x1x1       0  scale #1
@@ -91,7 +91,7 @@ def dump(tmp_path: Path) -> str:
 def table(graph: GraphSignature, *, width: int = 118, attributes: bool = False) -> list[str]:
     """Return the table of a graph, nothing folded."""
     shown = list(rows(graph, FunctionNumbers([graph])))
-    return list(table_lines(shown, [Block(0, len(shown), 1)], width, attributes=attributes))
+    return list(table_lines(shown, [FoldedBlock(block=Block(0, len(shown), 1), tail=0)], width, attributes=attributes))
 
 
 def test_a_dump_is_shown_with_its_environment_and_its_layers_folded(
@@ -248,7 +248,7 @@ def test_what_all_kernel_nodes_have_is_said_once_and_left_out_of_their_rows() ->
     assert list(summary_lines(kernels)) == ["on every kernel node: priority=-1"]
     graph = chain(*kernels)
     shown = list(rows(graph, FunctionNumbers([graph])))
-    lines = list(table_lines(shown, [Block(0, 2, 1)], 118, usual=usual_attributes(kernels)))
+    lines = list(table_lines(shown, [FoldedBlock(block=Block(0, 2, 1), tail=0)], 118, usual=usual_attributes(kernels)))
     assert [line.split(maxsplit=5)[5] for line in lines[1:]] == ["a", "b  [preferred_shared_memory_carveout=50]"]
 
 
@@ -299,3 +299,35 @@ def test_a_shipped_profile_is_shown_by_its_id_and_what_cannot_be_read_is_told(
     assert capsys.readouterr().out.startswith("nvidia-h200-cuda-13.0: NVIDIA H200 (9.0), CUDA 13.0")
     assert main(["show", "x" * 300]) == 2
     assert "File name too long" in capsys.readouterr().err
+
+
+def test_every_row_says_what_its_node_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(ROOT / "examples" / "nodes.dump.json")]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    said = {line.split()[1]: line.split(maxsplit=2)[2] for line in lines if line[:6].strip().isdecimal()}
+    assert said["batch_mem_op"] == "write_value_32 [0x7f248de00000] = 0x2a"
+    assert said["mem_free"] == "frees what node -2 allocates"
+    assert said["host"] == "function 0x7f26aeb74fe0"
+    assert said["wait_event"] == said["event_record"] == "event 0x3cc68f60"
+    assert said["empty"] == "no work"
+    assert any(line.endswith("1 edge (1 programmatic), sha256:3251142825e6") for line in lines)
+
+
+def test_facts_of_the_function_follow_its_attributes(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(ROOT / "examples" / "triton-scale-2.dump.json")
+    assert main(["show", path, "--attributes"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "parameters 0+8 8+8" in words
+    assert "registers=" in words
+    assert main(["show", path, "--attributes", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["graphs"][0]["blocks"][0]["rows"]
+    assert row["function_facts"]["registers"] > 0
+
+
+def test_what_follows_the_last_repetition_of_a_layer_belongs_to_it() -> None:
+    names = [f"triton_poi_fused_a{layer}_{layer}" if at == 0 else f"k{at}" for layer in range(4) for at in range(5)]
+    graph = chain(*(kernel(name, 1) for name in [*names[:-1], "head"]))
+    shown = list(rows(graph, FunctionNumbers([graph])))
+    lines = list(table_lines(shown, folded_rows(shown), 118))
+    assert lines[1] == "4 times these 5 nodes, up to node 18, the last time the first 4:"
+    assert [line.split()[-1] for line in lines[2:]] == ["triton_poi_fused_a*", "k1", "k2", "k3", "k4", "head"]

@@ -4,7 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sigcontract.model.attributes import AttributeId, LaunchAttribute
+from sigcontract.model.attributes import LaunchAttribute
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, SignatureDump
 from sigcontract.model.findings import DumpDiff, Finding
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, GraphSignature, NodeSignature

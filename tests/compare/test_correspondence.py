@@ -1,4 +1,4 @@
-"""Nodes numbered and numbers matched: what the tables of identities leave out, no test of diff would see."""
+"""Nodes numbered and numbers matched: what no field declares, no test of diff would see."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import given, strategies as st
 from msgspec import Struct
 
-from sigcontract.compare.correspondence import Aligner, Correspondence, identities, renumbered
+from sigcontract.compare.correspondence import Aligner, Correspondence
 from sigcontract.model.graph import GraphSignature, NodeSignature
+from sigcontract.model.renumbering import Identities, Renumbering
 from sigcontract.update import similarity_key
 from sigcontract.wire.canonical import portable_form
 from tests.compare.dumps import kernel
@@ -35,8 +36,8 @@ def numbers_in(record: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def test_all_that_renumbering_changes_are_the_identities(drawn: GraphSignature) -> None:
     """And a form in which they are all 1 has nothing of its process left."""
     for node in portable_form(drawn).nodes:
-        found = {path: number for path, _, number in identities(node)}
-        moved = renumbered(node, lambda _, number: number + 100)
+        found = {path: number for path, _, number in Identities().of(node)}
+        moved = Renumbering(lambda _kind: (100).__add__).record(node)
         before, after = dict(numbers_in(node)), dict(numbers_in(moved))
         assert {path for path in before if before[path] != after[path]} == set(found)
         assert all(after[path] == number + 100 for path, number in found.items())
@@ -45,7 +46,7 @@ def test_all_that_renumbering_changes_are_the_identities(drawn: GraphSignature) 
 @LAWS
 @given(records(GraphSignature), st.integers(1, 5))
 def test_every_number_that_the_portable_form_gives_is_an_identity(drawn: GraphSignature, more: int) -> None:
-    """One that the tables here lack would change with the nodes before it, and look like a difference."""
+    """One that its field does not declare would change with the nodes before it, and look like a difference."""
     shifted = GraphSignature(
         nodes=(*[kernel(func=0x9000 + index, context=0x9100 + index) for index in range(more)], *drawn.nodes),
         dependencies=((),) * (more + len(drawn.nodes)),
@@ -54,7 +55,7 @@ def test_every_number_that_the_portable_form_gives_is_an_identity(drawn: GraphSi
     for a, b in zip(here, there, strict=True):
         before, after = dict(numbers_in(a)), dict(numbers_in(b))
         differing = {path for path in before if before[path] != after[path]}
-        assert differing <= {path for path, _, _ in identities(a)}
+        assert differing <= {path for path, _, _ in Identities().of(a)}
 
 
 def test_equal_nodes_have_one_number_and_their_pairs_are_counted() -> None:

@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sigcontract.compare.dumps import diff
-from sigcontract.model.attributes import AttributeId, LaunchCompletionEvent, ProgrammaticEvent, RawValue
+from sigcontract.model.attributes import LaunchCompletionEvent, ProgrammaticEvent, RawValue
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ConditionalNode, Dependency, GraphSignature
 from sigcontract.model.nodes import (

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from sigcontract.compare.dumps import diff
 from sigcontract.errors import UsageError
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.findings import Verdict
 from sigcontract.model.nodes import KernelNodeSignature

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from ctypes import addressof, byref, c_uint64, c_void_p, create_string_buffer
 from typing import Any
 
-from sigcontract.driver.cuda.api import KernelLaunch
 from sigcontract.driver.cuda.building import handle_array
 from sigcontract.driver.cuda.driver import CudaDriver
-from sigcontract.driver.cuda.functions import Entry
+from sigcontract.driver.cuda.functions import FUNCTIONS, Entry
 from sigcontract.driver.cuda.layouts import (
     BatchMemOpNodeParams,
     GraphNodeParams,
     HostNodeParams,
+    KernelNodeParams,
     MemAccessDesc,
     MemAllocNodeParams,
     MemcpyParams,
@@ -28,6 +28,7 @@ __all__ = ["BUILD_FUNCTIONS", "Edge", "GraphBuilder"]
 Edge = int | tuple[int, int, int]
 
 BUILD_FUNCTIONS: dict[str, Entry] = {
+    **{name: FUNCTIONS[name] for name in ("cuGetErrorName", "cuGraphAddKernelNode")},
     "cuGraphAddMemcpyNode": Entry(10000, "pppzpp"),
     "cuGraphAddMemsetNode": Entry(10000, "pppzpp"),
     "cuGraphAddHostNode": Entry(10000, "pppzp"),
@@ -48,6 +49,7 @@ BUILD_FUNCTIONS: dict[str, Entry] = {
 
 _DEVICE, _HOST = 2, 1  # CUmemorytype
 _CONDITIONAL = 13  # CUgraphNodeType
+_ASSIGN_DEFAULT = 1  # CU_GRAPH_COND_ASSIGN_DEFAULT
 
 
 class GraphBuilder:
@@ -71,6 +73,7 @@ class GraphBuilder:
         self,
         function: int,
         *,
+        is_library_kernel: bool = False,
         grid: tuple[int, int, int] = (8, 1, 1),
         block: tuple[int, int, int] = (32, 1, 1),
         shared: int = 0,
@@ -78,9 +81,15 @@ class GraphBuilder:
         attributes: Mapping[int, AttributeValue] | None = None,
         after: Sequence[Edge] = (),
     ) -> int:
-        """Add a kernel node, and set attributes of it."""
-        launch = KernelLaunch(function, grid, block, tuple(arguments), shared)
-        node = self.driver.add_kernel_node(self.graph, launch, _plain(after))
+        """Add a kernel node, of a CUfunction or of a library's CUkernel, and set attributes of it."""
+        kept = [create_string_buffer(argument, len(argument)) for argument in arguments]
+        pointers = (c_void_p * max(len(kept), 1))(*map(addressof, kept))
+        params = KernelNodeParams(None, *grid, *block, shared, addressof(pointers))
+        if is_library_kernel:
+            params.kern = function
+        else:
+            params.func = function
+        node = self._add("cuGraphAddKernelNode", _plain(after), byref(params))
         for attribute_id, value in (attributes or {}).items():
             self.driver.set_kernel_attribute(node, attribute_id, encode_attribute(attribute_id, value))
         return self._after(node, after)
@@ -119,6 +128,10 @@ class GraphBuilder:
             params.dstMemoryType, params.dstHost = _HOST, destination
         else:
             params.dstMemoryType, params.dstDevice = _DEVICE, destination
+        return self.copy(params, after)
+
+    def copy(self, params: MemcpyParams, after: Sequence[Edge] = ()) -> int:
+        """Add a copy of any kind."""
         return self._add("cuGraphAddMemcpyNode", after, byref(params), self.driver.current_context())
 
     def empty(self, after: Sequence[Edge] = ()) -> int:
@@ -141,13 +154,16 @@ class GraphBuilder:
         """Add a child graph, a copy of the given one."""
         return self._add("cuGraphAddChildGraphNode", after, graph)
 
-    def alloc(self, size: int, device: int = 0, after: Sequence[Edge] = ()) -> tuple[int, int]:
-        """Add an allocation, accessible by its own device; returns the node and the address."""
+    def alloc(
+        self, size: int, device: int = 0, after: Sequence[Edge] = (), *, accessible: bool = True
+    ) -> tuple[int, int]:
+        """Add an allocation, its own device named among those that may use it or not; returns node and address."""
         access = MemAccessDesc((1, device), 3)  # CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE
         params = MemAllocNodeParams()
         params.poolProps.allocType = 1  # CU_MEM_ALLOCATION_TYPE_PINNED
         params.poolProps.location.type, params.poolProps.location.id = 1, device
-        params.accessDescs, params.accessDescCount = addressof(access), 1
+        if accessible:
+            params.accessDescs, params.accessDescCount = addressof(access), 1
         params.bytesize = size
         node = self._add("cuGraphAddMemAllocNode", after, byref(params))
         return node, params.dptr
@@ -158,17 +174,25 @@ class GraphBuilder:
 
     def write_value(self, address: int, value: int, after: Sequence[Edge] = ()) -> int:
         """Add a batch of two operations: write a 64-bit value, write a 32-bit value."""
-        operations = (StreamBatchMemOpParams * 2)()
+        operations = [StreamBatchMemOpParams(), StreamBatchMemOpParams()]
         for one, operation in zip(operations, (5, 2), strict=True):  # WRITE_VALUE_64, WRITE_VALUE_32
             one.value.operation, one.value.address, one.value.value64 = operation, address, value
-        params = BatchMemOpNodeParams(self.driver.current_context(), 2, addressof(operations), 0)
+        return self.batch(operations, after)
+
+    def batch(self, operations: Sequence[StreamBatchMemOpParams], after: Sequence[Edge] = ()) -> int:
+        """Add a batch of memory operations."""
+        array = (StreamBatchMemOpParams * len(operations))(*operations)
+        params = BatchMemOpNodeParams(self.driver.current_context(), len(operations), addressof(array), 0)
         return self._add("cuGraphAddBatchMemOpNode", after, byref(params))
 
-    def conditional(self, kind: int = 0, size: int = 1, after: Sequence[Edge] = ()) -> tuple[int, list["GraphBuilder"]]:
-        """Add a conditional; returns the node and a builder for each body."""
+    def conditional(
+        self, kind: int = 0, size: int = 1, after: Sequence[Edge] = (), *, default: int | None = None
+    ) -> tuple[int, list["GraphBuilder"]]:
+        """Add a conditional, its value set at each launch where a default is given; returns it and its bodies."""
         handle = c_uint64()
         context = self.driver.current_context()
-        self._library.call("cuGraphConditionalHandleCreate", byref(handle), self.graph, context, 0, 0)
+        flags = 0 if default is None else _ASSIGN_DEFAULT
+        self._library.call("cuGraphConditionalHandleCreate", byref(handle), self.graph, context, default or 0, flags)
         params = GraphNodeParams(type=_CONDITIONAL)
         params.conditional.handle = handle.value
         params.conditional.type, params.conditional.size, params.conditional.ctx = kind, size, context
@@ -182,10 +206,16 @@ class GraphBuilder:
 
     def edge(self, from_node: int, to_node: int, from_port: int = 0, dependency_type: int = 0) -> None:
         """Add a dependency."""
-        data = create_string_buffer(bytes((from_port, 0, dependency_type)), 8)
-        self._library.call(
-            "cuGraphAddDependencies", self.graph, handle_array([from_node]), handle_array([to_node]), data, 1
-        )
+        self.depend(to_node, [(from_node, from_port, dependency_type)])
+
+    def depend(self, node: int, after: Sequence[Edge]) -> None:
+        """Add dependencies of a node in one call."""
+        edges = [(one, 0, 0) if isinstance(one, int) else one for one in after]
+        if edges:
+            sources = handle_array([source for source, _, _ in edges])
+            data = b"".join(bytes((from_port, 0, kind)).ljust(8, b"\0") for _, from_port, kind in edges)
+            targets = handle_array([node] * len(edges))
+            self._library.call("cuGraphAddDependencies", self.graph, sources, targets, data, len(edges))
 
     def load_library(self, image: bytes) -> int:
         """cuLibraryLoadData: a CUlibrary."""

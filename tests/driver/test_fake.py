@@ -15,7 +15,7 @@ from sigcontract.driver.cuda.functions import Entry
 from sigcontract.driver.cuda.library import Library
 from sigcontract.errors import DriverCallError
 from sigcontract.model.attributes import AttributeValue, ClusterDim
-from sigcontract.model.findings import UpdateResult
+from sigcontract.model.cuda import UpdateResult
 from tests.driver.build import GraphBuilder
 from tests.driver.fake import FakeDriver, ptx
 

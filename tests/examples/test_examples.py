@@ -7,8 +7,9 @@ import pytest
 
 import sigcontract as sc
 from sigcontract.driver import shipped_profile
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.dump import SignatureDump
-from sigcontract.model.findings import UpdateResult, Verdict
+from sigcontract.model.findings import Verdict
 from sigcontract.model.function import FunctionFacts
 from sigcontract.update.policies import same
 from sigcontract.update.predict import predict_update

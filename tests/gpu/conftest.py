@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.gpu.rig import Rig
+    from lab.rig import Rig
 
 _HERE = Path(__file__).parent
 
@@ -56,6 +56,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def rig() -> "Rig":
     """Return the device with its memory, events and reporting kernels; it lives as long as the session."""
-    from tests.gpu.rig import Rig  # noqa: PLC0415  the suite also runs without cuda-bindings
+    from lab.rig import Rig  # noqa: PLC0415  the suite also runs without cuda-bindings
 
     return Rig()

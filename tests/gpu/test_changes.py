@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.changes import CHANGES, Change, step_of
+from lab.rig import Rig
 from sigcontract.driver import read_profile
-from tests.gpu.changes import CHANGES, Change, step_of
-from tests.gpu.rig import Rig
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.words)

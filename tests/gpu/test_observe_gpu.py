@@ -18,7 +18,8 @@ from sigcontract.driver.observing.observations import Observations
 from sigcontract.driver.observing.session import observe
 from sigcontract.driver.reading.attribute_values import encode_attribute
 from sigcontract.errors import DriverCallError, ObserveError
-from sigcontract.model.attributes import AttributeId, ClusterDim
+from sigcontract.model.attributes import ClusterDim
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.graph import ChildGraphNode
 from sigcontract.model.nodes import KernelNodeSignature
 

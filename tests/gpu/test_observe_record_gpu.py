@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ pytest.importorskip("torch")
 
 ROOT = Path(__file__).resolve().parents[2]
 START = """
-import os, sys, threading, time, torch
+import os, sys, threading, torch
 x = torch.ones(64, device="cuda")
 def capture(times=1):
     x.add_(1); torch.cuda.synchronize()
@@ -72,7 +71,18 @@ def test_os_exit_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_killed_program_loses_only_what_came_after_the_last_write(tmp_path: Path) -> None:
-    ended = run(tmp_path, "capture(); time.sleep(3); capture(); os.kill(os.getpid(), 9)")
+    program = """
+import sigcontract.driver.recording.recorder as record
+written, save = threading.Event(), record.save
+def and_say_so(*given):
+    save(*given); written.set()
+record.save = and_say_so
+import sigcontract.driver.recording.writer as writer
+capture(); written.wait(60)
+writer.BackgroundWriter.wake = lambda self: None
+capture(); os.kill(os.getpid(), 9)
+"""
+    ended = run(tmp_path, program)
     assert ended.returncode == -signal.SIGKILL
     (dump,) = dumps(tmp_path)
     assert (dump.complete, len(dump.graphs)) == (False, 1)
@@ -80,17 +90,23 @@ def test_a_killed_program_loses_only_what_came_after_the_last_write(tmp_path: Pa
 
 
 def test_sigterm_ends_a_program_whose_main_thread_hangs_in_the_driver(tmp_path: Path) -> None:
-    hang = "capture(); print('ready', flush=True)\nx.sleep = torch.cuda._sleep(10**12); torch.cuda.synchronize()"
+    hang = """
+capture()
+main = threading.main_thread().ident
+def tell():
+    while sys._current_frames()[main].f_code.co_name != "synchronize": pass
+    print("ready", flush=True)
+torch.cuda._sleep(10**12)
+threading.Thread(target=tell, daemon=True).start()
+torch.cuda.synchronize()
+"""
     program = record(tmp_path, hang)
     with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.2)
-        asked = time.monotonic()
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)  # the device is busy for minutes more
         assert process.returncode == -signal.SIGTERM
-        assert time.monotonic() - asked < 10
     (dump,) = dumps(tmp_path)
     assert (dump.complete, len(dump.graphs)) == (True, 1)
 

@@ -7,12 +7,12 @@ from typing import Any
 from cuda.bindings import driver
 
 from examples.recording.calls import check
+from lab.capture import build, destroy
+from lab.rig import Rig
+from lab.specs import Edge, GraphSpec, Kernel
 from sigcontract.driver import read_graph, read_profile
 from sigcontract.model.graph import GraphSignature
 from sigcontract.update.policies import same
-from tests.gpu.build import build, destroy
-from tests.gpu.rig import Rig
-from tests.gpu.specs import Edge, GraphSpec, Kernel
 
 
 def _captured(rig: Rig, function: str, value: int = 0) -> GraphSignature:

@@ -1,15 +1,15 @@
-"""The prediction against the real driver, on random walks of updates. `tests.gpu.pairs_run` does thousands."""
+"""The prediction against the real driver, on random walks of updates. `lab.pairs` does thousands."""
 
 import json
 
 from examples.recording.calls import CallError
+from lab.oracle import run_walk
+from lab.pairs import Tally, random_walk
+from lab.rig import Rig
 from sigcontract.driver import read_graph, read_profile
 from sigcontract.model.findings import UpdatePrediction
 from sigcontract.model.graph import GraphSignature
 from sigcontract.update.predict import predict_update
-from tests.gpu.oracle import run_walk
-from tests.gpu.pairs_run import Tally, random_walk
-from tests.gpu.rig import Rig
 
 WALKS = 300
 

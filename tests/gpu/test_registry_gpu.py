@@ -12,15 +12,17 @@ import pytest
 from cuda.bindings import driver
 
 from examples.recording.calls import CallError, check
+from lab.build import BuiltGraph
+from lab.capture import build, destroy
+from lab.generate import random_graph
+from lab.memory import spaces_of
+from lab.mutate import mutate
+from lab.oracle import update
+from lab.rig import Rig
+from lab.specs import Alloc, Edge, EventRecord, Free, GraphSpec, Kernel, Memset, NodeSpec
 from sigcontract.errors import DriverCallError, RegistryError
 from sigcontract.registry import GraphEntry, GraphExecRegistry
 from sigcontract.registry.events import Event, StreamsSerialised
-from tests.gpu.build import BuiltGraph, build, destroy
-from tests.gpu.generate import random_graph
-from tests.gpu.mutate import mutate
-from tests.gpu.oracle import update
-from tests.gpu.rig import Rig, spaces_of
-from tests.gpu.specs import Alloc, Edge, EventRecord, Free, GraphSpec, Kernel, Memset, NodeSpec
 
 FIELDS = ("launches", "code", "cluster_x", "cluster_y", "cluster_z", "grid_x")
 
@@ -192,12 +194,15 @@ def _family(random: Random) -> list[GraphSpec]:
     return family
 
 
+@pytest.mark.parametrize("options", [{}, {"max_execs": 2}, {"verify": "first-use"}], ids=["", "bounded", "verified"])
 @pytest.mark.parametrize("policy", ["share", "share-functions"])
 @pytest.mark.parametrize("seed", range(60))
-def test_a_random_walk_of_replays_launches_what_fresh_executables_launch(rig: Rig, seed: int, policy: str) -> None:
+def test_a_random_walk_of_replays_launches_what_fresh_executables_launch(
+    rig: Rig, seed: int, policy: str, options: dict[str, Any]
+) -> None:
     random = Random(f"registry {seed}")  # noqa: S311  a test's repeatable choice, no secret
     specs = _family(random)
-    with _graphs(rig, specs) as built, GraphExecRegistry(policy=policy) as registry:
+    with _graphs(rig, specs) as built, GraphExecRegistry(policy=policy, **options) as registry:
         usable: list[tuple[BuiltGraph, GraphSpec, GraphEntry]] = []
         for graph, spec in zip(built, specs, strict=True):
             try:
@@ -213,11 +218,32 @@ def test_a_random_walk_of_replays_launches_what_fresh_executables_launch(rig: Ri
         stats = registry.stats()
         assert stats.fallbacks == 0
         assert stats.refusals == {}
+        assert stats.execs <= options.get("max_execs", len(specs))
 
 
 def _check_one(rig: Rig, random: Random, usable: list[tuple[BuiltGraph, GraphSpec, GraphEntry]]) -> None:
     graph, spec, entry = random.choice(usable)
     assert _replayed(rig, entry, spec) == _fresh(rig, graph, spec), f"{entry}: {entry.reason}"
+
+
+def test_a_churn_of_338_shapes_stays_within_the_bound(rig: Rig) -> None:
+    """Each shape is an executable of its own under this policy, and is instantiated again at almost each replay."""
+    specs = [_chain(replace(PLAIN, grid=(width, 1, 1))) for width in range(1, 339)]
+    registry = GraphExecRegistry(policy="exact", max_execs=8)
+    with _registered(rig, specs, registry) as entries, _graphs(rig, specs) as built:
+        for place in (7 * turn % 338 for turn in range(2 * 338)):
+            assert _replayed(rig, entries[place], specs[place]) == _fresh(rig, built[place], specs[place])
+        stats = registry.stats()
+        assert (stats.execs, stats.instantiations - stats.evictions) == (8, 8)
+
+
+def test_this_driver_carries_updates_out_as_stand_ins_confirm(rig: Rig) -> None:
+    specs = [_chain(replace(PLAIN, grid=(width, 1, 1)), replace(PLAIN, slot=1)) for width in (8, 16, 24)]
+    registry = GraphExecRegistry(verify="first-use")
+    with _registered(rig, specs, registry) as entries, _graphs(rig, specs) as built:
+        for entry, spec, graph in zip(entries * 2, specs * 2, built * 2, strict=True):
+            assert _replayed(rig, entry, spec) == _fresh(rig, graph, spec)
+        assert (registry.stats().execs, registry.stats().unverified) == (1, 0)
 
 
 def test_random_families_do_share(rig: Rig) -> None:

@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from cuda.bindings import driver as cuda
 
 from examples import torch_registry
+from examples.recording.calls import check
 from sigcontract.driver.cuda.driver import default_driver
-from sigcontract.model.findings import UpdateResult
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.registry import GraphExecRegistry
 
 torch = pytest.importorskip("torch")
@@ -50,10 +52,15 @@ def test_a_replay_without_a_stream_is_on_the_current_one() -> None:
     with GraphExecRegistry() as registry:
         entry = registry.register(graph)
         torch.cuda.synchronize()
-        with torch.cuda.stream(side):
-            torch.cuda._sleep(500_000_000)  # cycles: a quarter of a second
-            entry.replay()
-        assert number.item() == 0  # asked on the default stream, which does not wait
+        gate = torch.zeros(1, dtype=torch.int32, device="cuda")
+        torch.cuda.synchronize()
+        check(cuda.cuStreamWaitValue32(side.cuda_stream, gate.data_ptr(), 1, 0))  # until it is 1 or more
+        try:
+            with torch.cuda.stream(side):
+                entry.replay()
+            assert number.item() == 0  # asked on the default stream, which does not wait
+        finally:
+            gate.fill_(1)
         side.synchronize()
         assert number.item() == 1
 

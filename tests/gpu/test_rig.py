@@ -7,9 +7,10 @@ import pytest
 from cuda.bindings import driver
 
 from examples.recording.calls import check
-from tests.gpu.build import build, destroy
-from tests.gpu.rig import Rig, spaces_of
-from tests.gpu.specs import (
+from lab.capture import build, destroy
+from lab.memory import spaces_of
+from lab.rig import Rig
+from lab.specs import (
     BatchMemOps,
     Child,
     Conditional,

@@ -8,14 +8,15 @@ import pytest
 from sigcontract.errors import AttributeUnknownError, InvariantError
 from sigcontract.model.attributes import (
     AccessPolicyWindow,
-    AttributeId,
     ClusterDim,
     LaunchAttribute,
     MemSyncDomainMap,
     RawValue,
 )
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.nodes import KernelNodeSignature
+from tests.update import build
 
 
 def value(number: int, found: Any) -> LaunchAttribute:
@@ -27,17 +28,7 @@ def unknown(number: int, state: Any = "unreadable") -> LaunchAttribute:
 
 
 def kernel(*attributes: LaunchAttribute) -> KernelNodeSignature:
-    return KernelNodeSignature(
-        name="k",
-        kern=0,
-        func=1,
-        context=2,
-        grid_dim=Dim3(x=4, y=1, z=1),
-        block_dim=Dim3(x=32, y=1, z=1),
-        dynamic_shared_mem_bytes=0,
-        attributes=attributes,
-        function=None,
-    )
+    return build.kernel(only=attributes)
 
 
 def test_attributes_answer_as_what_they_are() -> None:

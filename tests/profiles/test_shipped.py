@@ -5,7 +5,7 @@ import pytest
 from sigcontract.driver.reading.attribute_values import ATTRIBUTE_CUDA_VERSION
 from sigcontract.driver.reading.live_profile import profile_id
 from sigcontract.errors import UsageError
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.profiles.shipped import PROFILES, shipped_profile
 from sigcontract.wire.codec import encode
 

@@ -56,8 +56,8 @@ def test_a_refusal_is_expected_and_a_fallback_is_warned_of_once(caplog: pytest.L
     warnings = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(warnings) == 1
     assert warnings[0] == (
-        "graph 1: the driver refused at replay (ERROR_TOPOLOGY_CHANGED) what it accepted at register; "
-        "the graph is launched through an executable of its own from now on"
+        "graph 1: the driver refused an update at replay (ERROR_TOPOLOGY_CHANGED) that it accepted at register; "
+        "the graph has its own executable from now on"
     )
     assert all(record.name == "sigcontract" for record in caplog.records)
 

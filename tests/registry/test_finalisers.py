@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sigcontract.errors import CloseError, RegistryError
-from sigcontract.registry import placement, stats
-from sigcontract.registry.shared import SharedExec
+from sigcontract.registry.placement import Placement
+from sigcontract.registry.shared_exec import SharedExec
 from tests.registry.rig import Capture, Refusing, Rig, closed
 
 if TYPE_CHECKING:
     from sigcontract.registry.events import Event
 
-WAIT_SECONDS = 10
+#: How long a thread is waited for before its test fails.
+WAIT_SECONDS = 60
 
 
 @pytest.mark.parametrize("how", ["release", "close"])
@@ -157,15 +158,15 @@ def test_a_finaliser_in_the_middle_of_counting_may_release(monkeypatch: pytest.M
     registry = rig.registry()
     first, second = registry.register(rig.graph(1)), registry.register(rig.graph(2, cluster=2))
     counting, releasing = threading.Event(), threading.Event()
-    summed = stats.summed
+    stats = Placement.stats
 
-    def summed_with_a_finaliser(*arguments: Any) -> Any:
+    def stats_with_a_finaliser(placement: Placement) -> Any:
         counting.set()
         releasing.wait(WAIT_SECONDS)
         first.release()
-        return summed(*arguments)
+        return stats(placement)
 
-    monkeypatch.setattr(placement, "summed", summed_with_a_finaliser)
+    monkeypatch.setattr(Placement, "stats", stats_with_a_finaliser)
     stop = SharedExec.stop
 
     def stopped(shared: SharedExec) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from sigcontract.errors import RegistryError
 from sigcontract.registry import entries, placement
-from sigcontract.registry.lifetimes import ExecTable
-from sigcontract.registry.shared import Counts, SharedExec
+from sigcontract.registry.exec_pool import ExecPool
+from sigcontract.registry.shared_exec import Counts, SharedExec
 from tests.registry.rig import Capture, Rig, closed
 
 
@@ -40,7 +41,7 @@ def test_a_close_that_was_interrupted_can_be_finished(monkeypatch: pytest.Monkey
     registry.close()
     assert (rig.execs(), registry.groups, registry.stats().execs) == (0, (), 0)
     for entry in held:
-        with pytest.raises(Exception, match="the registry is closed"):
+        with pytest.raises(RegistryError, match="the registry is closed"):
             entry.replay()
     assert rig.fake.misuse == []
 
@@ -88,13 +89,15 @@ def test_an_executable_of_an_interrupted_registration_is_destroyed_with_its_regi
     assert rig.execs() == 0
 
 
+@pytest.mark.parametrize("max_execs", [None, 1])
 @pytest.mark.parametrize("call", ["replay", "register"])
-def test_wherever_a_call_is_interrupted_the_thread_can_call_again(call: str) -> None:
+def test_wherever_a_call_is_interrupted_the_thread_can_call_again(call: str, max_execs: int | None) -> None:
     """Wherever Python code of the registry is entered, which is where CPython looks for signals."""
     rig = Rig()
     done = place = 0
-    with closed(rig.registry(), rig) as registry:
-        first, second = registry.register(rig.graph(1)), registry.register(rig.graph(2))
+    with closed(rig.registry(max_execs=max_execs), rig) as registry:
+        first = registry.register(rig.graph(1))
+        second = registry.register(rig.graph(2, cluster=0 if max_execs is None else 2))  # another one, to be evicted
         while not done:
             place += 1
             left = place
@@ -159,7 +162,7 @@ def test_a_release_that_was_interrupted_is_finished_by_the_next(monkeypatch: pyt
             (SharedExec, "forget"),
             (SharedExec, "stop"),
             (Counts, "add"),
-            (ExecTable, "destroy"),
+            (ExecPool, "destroy"),
             (SharedExec, "destroy"),
         ]
         owner, name = steps[after - 1]

@@ -3,9 +3,10 @@
 import pytest
 
 from sigcontract.driver.cuda.api import UpdateOutcome
-from sigcontract.model.attributes import AttributeId, DeviceUpdatableNode
+from sigcontract.model.attributes import DeviceUpdatableNode
+from sigcontract.model.cuda import AttributeId
 from sigcontract.registry import reasons
-from sigcontract.registry.shared import Judgement
+from sigcontract.registry.shared_exec import Judgement
 from sigcontract.update.predict import predict_update
 from tests.driver.fake import FakeDriver
 from tests.driver.fake_base import READABLE
@@ -17,10 +18,10 @@ DEVICE_UPDATABLE = AttributeId.DEVICE_UPDATABLE_KERNEL_NODE
 
 def test_what_would_go_stale_is_named_with_its_place_rule_and_values() -> None:
     prediction = predict_update(graph(kernel(cluster(2))), graph(kernel(cluster(4))), H200)
-    reason = reasons.kept_apart(Judgement(prediction), "decode/bs=1")
+    reason = reasons.not_joined(Judgement(prediction), "decode/bs=1")
     assert reason.code == "predicted"
     assert str(reason) == (
-        "an update of the executable of decode/bs=1 would be stale: "
+        "an update of the executable of decode/bs=1 is predicted stale: "
         "nodes[0].attributes[cluster_dimension] kernel.cluster-dim, 2x1x1 -> 4x1x1"
     )
     assert reason.findings == prediction.findings
@@ -28,13 +29,13 @@ def test_what_would_go_stale_is_named_with_its_place_rule_and_values() -> None:
 
 def test_what_would_be_refused_says_so() -> None:
     prediction = predict_update(graph(kernel()), graph(kernel(), kernel()), H200)
-    reason = reasons.kept_apart(Judgement(prediction), "one")
-    assert str(reason).startswith("an update of the executable of one would be rejected: ")
+    reason = reasons.not_joined(Judgement(prediction), "one")
+    assert str(reason).startswith("an update of the executable of one is predicted rejected: ")
 
 
 def test_what_cannot_be_told_is_undetermined_and_names_the_first_unknown() -> None:
     prediction = predict_update(graph(kernel(function=BLACKWELL)), graph(kernel(function=BLACKWELL)), None)
-    reason = reasons.kept_apart(Judgement(prediction), "one")
+    reason = reasons.not_joined(Judgement(prediction), "one")
     assert reason.code == "undetermined"
     assert str(reason).startswith("an update of the executable of one cannot be proved safe: nodes[0].attributes[")
 
@@ -49,7 +50,7 @@ def test_what_cannot_be_told_is_undetermined_and_names_the_first_unknown() -> No
 )
 def test_a_refusal_is_told_with_what_the_driver_told(outcome: UpdateOutcome, words: str) -> None:
     prediction = predict_update(graph(kernel()), graph(kernel()), H200)
-    reason = reasons.kept_apart(Judgement(prediction, outcome), "one")
+    reason = reasons.not_joined(Judgement(prediction, outcome), "one")
     assert str(reason) == f"the driver refused an update of the executable of one: {words}"
 
 
@@ -64,7 +65,7 @@ def test_a_graph_that_the_device_updates_is_neither_shared_nor_probed() -> None:
     with closed(rig.registry(), rig) as registry:
         entries = [registry.register(_updatable_by_the_device(rig)) for _ in range(2)]
         assert [str(entry.reason) for entry in entries] == [
-            "nodes[2] is updated by the device: cuGraphExecUpdate takes no such graph, so it is not shared"
+            "nodes[2] is device-updatable: cuGraphExecUpdate takes no such graph, so it is not shared"
         ] * 2
         assert (rig.execs(), rig.fake.calls["cuGraphExecUpdate"]) == (2, 0)
 

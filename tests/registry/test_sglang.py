@@ -3,6 +3,7 @@
 import logging
 import sys
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_it_is_put_in_the_place_of_the_class_that_sglang_looks_up(
     registry.close()
 
 
-@pytest.mark.parametrize("wrong", ["option", "policy", "profile", "no mixin", "no class"])
+@pytest.mark.parametrize("wrong", ["option", "policy", "profile", "bound", "no mixin", "no class"])
 def test_what_sglang_would_pass_over_in_silence_is_told(mixin: ModuleType, wrong: str) -> None:
     if wrong == "no mixin":
         sys.modules[mixin.__name__] = None  # type: ignore[assignment]  # as Python marks what cannot be imported
@@ -84,9 +85,15 @@ def test_what_sglang_would_pass_over_in_silence_is_told(mixin: ModuleType, wrong
         "option": r"cannot be made with these options: got an unexpected keyword argument 'polcy'",
         "policy": r"executables cannot be shared under policy 'portable'",
         "profile": r"profile is to be a DriverProfile, not a str",
+        "bound": r"max_execs is a positive int or None, not 0",
         "no mixin": r"cuda_graph_dedup_mixin cannot be imported \(.*\); there is nothing to replace",
         "no class": r"has no DedupedCudaGraphRegistry; there is nothing to replace",
     }[wrong]
-    options = {"option": {"polcy": "share"}, "policy": {"policy": "portable"}, "profile": {"profile": "h200"}}
+    options: dict[str, dict[str, Any]] = {
+        "option": {"polcy": "share"},
+        "policy": {"policy": "portable"},
+        "profile": {"profile": "h200"},
+        "bound": {"max_execs": 0},
+    }
     with pytest.raises(UsageError, match=message):
         install(**options.get(wrong, {}))

@@ -37,14 +37,15 @@ WALKS = st.lists(st.tuples(STEPS, SHAPES), min_size=4, max_size=30)
 
 @pytest.mark.parametrize("policy", ["exact", "share", "share-functions"])
 @pytest.mark.parametrize("kind", [Refusing, Accepting])
+@pytest.mark.parametrize("max_execs", [None, 1, 3])
 @given(walk=WALKS)
 @settings(derandomize=True, max_examples=40, deadline=None)
 def test_every_launch_is_the_one_that_was_asked_for(
-    kind: type[Refusing | Accepting], policy: str, walk: list[tuple[tuple[str, int], Shape]]
+    max_execs: int | None, kind: type[Refusing | Accepting], policy: str, walk: list[tuple[tuple[str, int], Shape]]
 ) -> None:
     rig = Rig(kind())
     entries: list[tuple[GraphEntry, Shape]] = []
-    with closed(rig.registry(policy=policy), rig) as registry:
+    with closed(rig.registry(policy=policy, max_execs=max_execs), rig) as registry:
         for (step, place), shape in walk:
             if step == "register" or not entries:
                 entries.append((registry.register(_graph(rig, shape)), shape))
@@ -56,6 +57,7 @@ def test_every_launch_is_the_one_that_was_asked_for(
                 rig.fake.refusing = bool(place % 2)  # type: ignore[attr-defined]  # of one of the two, no harm to the other
             else:
                 _replay_with_a_fault(rig, *entries[place % len(entries)])
+            assert max_execs is None or rig.execs() <= max_execs
         for entry, shape in entries:
             _check(rig, entry, shape)
 

@@ -5,7 +5,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from sigcontract.compare.dumps import DumpComparison, compare_dumps
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.report import github, markdown, text
 from tests.compare.dumps import dump, kernel, without_code
@@ -35,14 +35,32 @@ GOLDEN_STACKS = """\
 stale: 1 of 1 graph with findings
 verdicts hold for driver profile nvidia-h200-cuda-13.0
 
+g0: 216 nodes; update: stale (kernel.cluster-dim)
+  ~ 24 × scale: grid 8x1x1 → 16x1x1, cluster_dimension none → 2x1x1, nodes 4, 13, … 211 (every 9th)
+  24 times these 9 nodes, up to [215]:
+    [  3] kernel add  <<<8x1x1, 64x1x1>>>
+  ~ [  4] kernel scale  <<<16x1x1, 64x1x1>>>
+    [  5] kernel gate  <<<8x1x1, 64x1x1>>>
+
+kernel.cluster-dim: stale, measured
+  The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
+  upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
+  profiler's record names the new one. Instantiate anew.
+"""  # noqa: RUF001  times, as people write it
+
+GOLDEN_VERDICTS = """\
+stale: 1 of 1 graph with findings
+verdicts hold for driver profile nvidia-h200-cuda-13.0
+
 g0: stale, 216 nodes
+  ~ 24 × scale: grid 8x1x1 → 16x1x1, cluster_dimension none → 2x1x1, nodes 4, 13, … 211 (every 9th)
   24 times these 9 nodes, up to [215]:
     [  0] kernel norm  <<<8x1x1, 64x1x1>>>
     [  1] kernel gemm<4, __half>  <<<8x1x1, 64x1x1>>>
     [  2] kernel attention  <<<8x1x1, 64x1x1>>>
     [  3] kernel add  <<<8x1x1, 64x1x1>>>
   ~ [  4] kernel scale  <<<16x1x1, 64x1x1>>>
-         grid_dim 8x1x1 → 16x1x1  updatable
+         grid 8x1x1 → 16x1x1  updatable
          cluster_dimension none → 2x1x1  stale  kernel.cluster-dim
     [  5] kernel gate  <<<8x1x1, 64x1x1>>>
     [  6] kernel up  <<<8x1x1, 64x1x1>>>
@@ -53,7 +71,7 @@ kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
   upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
   profiler's record names the new one. Instantiate anew.
-"""
+"""  # noqa: RUF001  times, as people write it
 
 GOLDEN_INSERTED = """\
 rejected: 1 of 1 graph with findings, 1 finding on the environment
@@ -62,26 +80,18 @@ verdicts hold for driver profile nvidia-h200-cuda-13.0
 environment
   libraries[torch]  none → 2.11.0  harmless  environment.library
 
-g0: rejected, 18 → 19 nodes
-  … 10 nodes as before
-    [10] kernel gemm<4, __half>  <<<8x1x1, 64x1x1>>>
-    [11] kernel attention  <<<8x1x1, 64x1x1>>>
+g0: 18 → 19 nodes; update: rejected (node.added)
+  + combine, node 13
     [12] kernel add  <<<8x1x1, 64x1x1>>>
-  + [13] kernel combine  <<<8x1x1, 64x1x1>>>  rejected  node.added
+  + [13] kernel combine  <<<8x1x1, 64x1x1>>>
     [14] kernel scale  <<<8x1x1, 64x1x1>>>
-    [15] kernel gate  <<<8x1x1, 64x1x1>>>
-    [16] kernel up  <<<8x1x1, 64x1x1>>>
-  … 2 nodes as before
-
-node.added: rejected, measured
-  The node is in the new graph only; another number of nodes is another topology.
 """
 
 GOLDEN_UNKNOWN = """\
 undetermined: 2 of 2 graphs with findings
 verdicts hold for driver profile nvidia-h200-cuda-13.0
 
-g0, g1: undetermined, 9 nodes
+g0, g1: 9 nodes; update: undetermined (kernel.attribute-unknown, function.code-unknown)
   ? undetermined  kernel.attribute-unknown: mem_sync_domain of 9 nodes
   ? undetermined  function.code-unknown: 9 functions
 
@@ -95,11 +105,15 @@ function.code-unknown: undetermined, measured
 """
 
 
-def test_a_layer_is_drawn_once_and_the_reason_stands_below() -> None:
+def test_each_distinct_change_is_told_once_and_a_layer_is_drawn_once() -> None:
     assert text.diff_text(STACKS) == GOLDEN_STACKS
 
 
-def test_an_inserted_node_is_drawn_with_three_rows_above_and_below() -> None:
+def test_with_verdicts_each_change_says_what_an_update_makes_of_it() -> None:
+    assert text.diff_text(STACKS, verdicts=True) == GOLDEN_VERDICTS
+
+
+def test_an_inserted_node_is_drawn_between_its_neighbours() -> None:
     old = dump(graph(*LAYER * 2))
     new = dump(
         graph(*LAYER, *LAYER[:4], kernel(name="_Z7combinePf", func=77), *LAYER[4:]),
@@ -142,7 +156,8 @@ def test_no_difference_is_one_line() -> None:
 def test_graphs_without_counterpart_and_inner_changes_are_lines_of_their_own() -> None:
     a, b = child(*LAYER[:2]), child(LAYER[0], kernel(name=GEMM, func=2, block=128))
     shown = drawn(dump(graph(a)), replace(dump(graph(b), graph()), complete=False))
-    assert "       graph.nodes[1].block_dim 64x1x1 → 128x1x1  updatable" in shown.splitlines()
+    assert "       ~ [0.1] kernel gemm<4, __half>  <<<8x1x1, 128x1x1>>>" in shown.splitlines()
+    assert "              block 64x1x1 → 128x1x1  updatable" in shown.splitlines()
     assert "  graph  none → 0 nodes  undetermined  graph.added" in shown.splitlines()
     assert "  complete  complete → incomplete  undetermined  dump.incomplete" in shown.splitlines()
 
@@ -154,8 +169,12 @@ def test_a_graph_that_differs_everywhere_is_cut_and_says_so() -> None:
         for more in (1, 2)
     )
     shown = drawn(old, new).splitlines()
-    assert shown[-1] == "  … cut after 60 lines; --format json has every finding"
-    assert len(shown) == 4 + 60 + 1
+    assert shown[-1] == "  … and 60 more distinct changes; --format json has every finding"
+    assert len(shown) == 4 + 40 + 1
+    with_verdicts = text.diff_text(compared(old, new), verdicts=True).splitlines()
+    cut = "  … cut after 59 lines: the changes above say where all are, --format json has every finding"
+    assert with_verdicts[-1] == cut
+    assert len(with_verdicts) == 4 + 41 + 60
 
 
 @pytest.mark.parametrize("width", [80, 100])
@@ -163,10 +182,11 @@ def test_lines_keep_to_the_width(width: int) -> None:
     name = "kernel_" * 20
     old = dump(graph(kernel(name=name + "left")))
     new = dump(graph(kernel(cluster(2), name=name + "right", grid=2**31 - 1)))
-    lines = text.diff_text(compared(old, new), width=width).splitlines()
+    lines = text.diff_text(compared(old, new), width=width, verdicts=True).splitlines()
     assert max(map(len, lines)) <= width
     assert any(line.startswith("  ~ [0] kernel kernel_kernel_") and "…  <<<2147483647x1x1" in line for line in lines)
-    assert "       name …left → …right, grid_dim 8x1x1 → 2147483647x1x1  updatable" in lines
+    told = " ".join(line.strip() for line in lines)
+    assert "renamed, same code: …left → …right, grid 8x1x1 → 2147483647x1x1, cluster_dimension none → 2x1x1" in told
 
 
 def test_a_narrow_page_has_the_words_of_a_wide_one() -> None:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from sigcontract.report import names
-from sigcontract.report.names import demangle, differing, safe, shortened
+from sigcontract.report.names import demangle, differing, is_too_long, safe, shortened
 
 SETTINGS = settings(max_examples=500, deadline=None, derandomize=True)
 
 ADD = (
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIN3c108BFloat16EEESt5arrayIPcLm3EEEEviT0_T1_"
 )
-#: With a lambda, which the demangler does not cover.
+#: Cut off within a lambda.
 FILL = (
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEE"
     "ZZZNS0_15fill_kernel_rocEvENKUlvE_clEvEUlfE_EEviT0_T1_"
@@ -31,15 +31,16 @@ DOUBLING = "_Z1fI1a" + "IS_S_S_E" * 14 + "Evv"
         pytest.param("triton_poi_fused_add_0", "triton_poi_fused_add_0", id="Triton"),
         pytest.param("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", id="cuBLAS"),
         pytest.param("", "", id="no name"),
-        pytest.param("_Z6kernelIJiffEEvDpT_", "_Z6kernelIJiffEEvDpT_", id="parameter pack"),
-        pytest.param(FILL, FILL, id="lambda"),
+        pytest.param("_Z6kernelIJiffEEvDpT_", "void kernel<int, float, float>(int, float, float)", id="parameter pack"),
+        pytest.param(FILL, FILL, id="cut off"),
+        pytest.param("_ZN1aIZ1fvEUlfE_EC1Ev", "a<f()::'lambda'(float)>::a()", id="lambda"),
         pytest.param("_Z", "_Z", id="nothing behind the mark"),
         pytest.param("_Z1fI" + "1aI" * 1000, "_Z1fI" + "1aI" * 1000, id="nested too deep"),
         pytest.param(DOUBLING, DOUBLING, id="grows with every reference"),
         pytest.param("_Z3fooi" + "i" * 5000, "_Z3fooi" + "i" * 5000, id="too long"),
     ],
 )
-def test_what_is_not_a_covered_mangled_name_comes_back_as_it_is(mangled: str, name: str) -> None:
+def test_a_mangled_name_is_demangled_and_anything_else_comes_back_as_it_is(mangled: str, name: str) -> None:
     assert demangle(mangled) == name
 
 
@@ -52,7 +53,7 @@ def test_no_name_makes_the_demangler_fail(name: str) -> None:
 
 
 def test_without_the_library_names_stay_mangled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "itanium_demangler", None)
+    monkeypatch.setitem(sys.modules, "pycxxfilt", None)
     names._demangler.cache_clear()
     demangle.cache_clear()
     try:
@@ -89,3 +90,76 @@ def test_names_cannot_move_the_cursor_or_end_a_line() -> None:
     assert safe("a\x1b[2J\nb\u202ec\x85") == "a\\x1b[2J\\nb\\u202ec\\x85"
     assert shortened("k\x1b[31m", 20) == "k\\x1b[31m"
     assert safe("größe") == "größe"
+
+
+def nested(levels: int) -> str:
+    """Return a name of a hundred bytes or two in which each level repeats the one before three times."""
+    name, earlier = "_Z1fP1a", "S_"
+    for number in range(levels):
+        name += f"1bI{earlier * 3}E"
+        earlier = f"S{'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[number]}_"
+    return name
+
+
+def test_a_name_that_stands_for_a_text_without_end_is_not_given_to_the_demangler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[str] = []
+
+    class Demangler:
+        @staticmethod
+        def itanium_demangle(name: str) -> str:
+            given.append(name)
+            return "text"
+
+    monkeypatch.setattr(names, "_demangler", lambda: Demangler)
+    demangle.cache_clear()
+    try:
+        for levels in range(12, 36):
+            assert demangle(nested(levels)) == nested(levels)
+            assert is_too_long(nested(levels))
+        packs = "_Z1fIJ" + "i" * 40 + "EEv" + "Dp" * 12 + "T_"
+        assert demangle(packs) == packs
+    finally:
+        demangle.cache_clear()
+    assert given == []
+
+
+def test_a_text_out_of_proportion_to_its_name_is_not_shown() -> None:
+    name = "_Z1fIJ" + "y" * 60 + "EEvDp1AIDpT_T_E"
+    assert demangle(name) == name
+    assert is_too_long(name)
+    assert not is_too_long(ADD)
+    assert not is_too_long("triton_poi_fused_add_0")
+
+
+def _types(depth: int) -> st.SearchStrategy[str]:
+    leaves = st.sampled_from([*"ifyxbhjmo", "S_", "S0_", "S1_", "S2_", "S5_", "T_", "T0_", "DpT_"])
+    if not depth:
+        return leaves
+    inner = st.lists(_types(depth - 1), min_size=1, max_size=3).map("".join)
+    return st.one_of(
+        leaves,
+        st.tuples(st.sampled_from(["P", "R", "K", "Dp"]), _types(depth - 1)).map("".join),
+        st.tuples(st.sampled_from(["1aI", "2bcI", "St4pairI", "J", "Fv"]), inner, st.just("E")).map("".join),
+    )
+
+
+@SETTINGS
+@given(
+    st.lists(_types(4), min_size=1, max_size=5).map("".join), st.lists(_types(4), min_size=1, max_size=5).map("".join)
+)
+def test_no_text_is_longer_than_its_bound(arguments: str, parameters: str) -> None:
+    name = f"_Z1fI{arguments}Ev{parameters}"
+    bound = names._text_bound(name)
+    if bound <= 1 << 22:
+        text = names._demangled(name)
+        assert text is None or len(text) <= bound
+
+
+def test_a_numbered_name_keeps_its_number_when_it_is_cut() -> None:
+    assert (
+        shortened("triton_poi_fused__to_copy_add_mean_mul_pow_rsqrt_12", 40)
+        == "triton_poi_fused__to_copy_add…w_rsqrt_12"
+    )
+    assert shortened("k" * 60, 40) == "k" * 39 + "…"

@@ -7,7 +7,6 @@ import msgspec
 
 from sigcontract.model.attributes import (
     AccessPolicyWindow,
-    AttributeId,
     AttributeState,
     AttributeValue,
     ClusterDim,
@@ -15,6 +14,7 @@ from sigcontract.model.attributes import (
     LaunchAttribute,
     MemSyncDomainMap,
 )
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import DeviceInfo, Environment
 from sigcontract.model.function import FunctionFacts
@@ -118,8 +118,9 @@ def kernel(  # noqa: PLR0913  a kernel node has that many parts
     shared: int = 0,
     function: FunctionFacts | None = FACTS,
     drop: Iterable[int] = (),
+    only: tuple[LaunchAttribute, ...] | None = None,
 ) -> KernelNodeSignature:
-    """Return a kernel node as the measured driver gives it."""
+    """Return a kernel node as the measured driver gives it, or with these attributes only."""
     return KernelNodeSignature(
         name=name,
         kern=kern,
@@ -128,7 +129,7 @@ def kernel(  # noqa: PLR0913  a kernel node has that many parts
         grid_dim=Dim3(x=grid, y=1, z=1),
         block_dim=Dim3(x=block, y=1, z=1),
         dynamic_shared_mem_bytes=shared,
-        attributes=attributes(*changed, drop=drop),
+        attributes=attributes(*changed, drop=drop) if only is None else only,
         function=function,
     )
 

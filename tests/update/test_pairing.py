@@ -1,6 +1,6 @@
 """How the driver pairs two graphs, step by step."""
 
-from sigcontract.model.findings import UpdateResult
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, EventRecordNode
 from sigcontract.update.pairing import Doubt, NodeRefusal, Pairing, pair_graphs

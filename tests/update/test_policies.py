@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sigcontract.errors import UsageError
-from sigcontract.model.attributes import AttributeId, ClusterDim, DeviceUpdatableNode, LaunchAttribute
-from sigcontract.model.findings import UpdateResult, Verdict
+from sigcontract.model.attributes import ClusterDim, DeviceUpdatableNode, LaunchAttribute
+from sigcontract.model.cuda import AttributeId, UpdateResult
+from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, EventRecordNode, HostNode, KernelNodeSignature, OpaqueNode
 from sigcontract.model.profile import DriverProfile

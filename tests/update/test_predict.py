@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 from sigcontract.errors import NotComparableError
 from sigcontract.model.attributes import (
     AccessPolicyWindow,
-    AttributeId,
     ClusterDim,
     DeviceUpdatableNode,
     LaunchCompletionEvent,
@@ -17,7 +16,8 @@ from sigcontract.model.attributes import (
     ProgrammaticEvent,
     RawValue,
 )
-from sigcontract.model.findings import UpdateResult, Verdict
+from sigcontract.model.cuda import AttributeId, UpdateResult
+from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import (
     BatchMemOpNode,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sigcontract.model.findings import UpdateResult, Verdict
+from sigcontract.model.cuda import UpdateResult
+from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.model.nodes import EmptyNode, OpaqueNode
 from sigcontract.update.predict import predict_update

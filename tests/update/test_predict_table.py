@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from sigcontract.model.attributes import AttributeId, ClusterDim
+from sigcontract.model.attributes import ClusterDim
+from sigcontract.model.cuda import AttributeId, UpdateResult
 from sigcontract.model.dims import Dim3
-from sigcontract.model.findings import UpdatePrediction, UpdateResult, Verdict
+from sigcontract.model.findings import UpdatePrediction, Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.model.nodes import EmptyNode, EventRecordNode, EventWaitNode, MemAllocNode
 from sigcontract.update.policies import same

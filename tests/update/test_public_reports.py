@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from sigcontract.compare.dumps import diff
 from sigcontract.compare.fail_on import gate
+from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import SignatureDump
-from sigcontract.model.findings import UpdateResult, Verdict
+from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ConditionalNode, GraphSignature
 from sigcontract.registry import SignatureRegistry
 from sigcontract.update.groups import GraphName, PolicyGroups, group_dumps

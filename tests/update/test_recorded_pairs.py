@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId, UpdateResult
 from sigcontract.model.dims import Dim3
-from sigcontract.model.findings import UpdatePrediction, UpdateResult
+from sigcontract.model.findings import UpdatePrediction
 from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, EventRecordNode, EventWaitNode
 from sigcontract.update.policies import key, same

@@ -14,11 +14,11 @@ from hypothesis import given
 from sigcontract.errors import UsageError, VersionError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.findings import DumpDiff
-from sigcontract.model.profile import DriverProfile
+from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.model.record import Record
 from sigcontract.wire import codec, schemas as schema_module
 from sigcontract.wire.documents import FORMS
-from sigcontract.wire.schemas import check_files, schema, schema_text, write_files
+from sigcontract.wire.schemas import check_files, schema, schema_sha256, schema_text, write_files
 from tests.strategies import LAWS, records
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -63,7 +63,7 @@ def test_what_the_decoder_accepts_the_schema_accepts(cls: type[Record]) -> None:
 def test_every_sentence_of_a_field_is_in_the_schema() -> None:
     definitions = schema("sigcontract.dump")["$defs"]
     fields = definitions["KernelRow"]["properties"]
-    assert fields["grid_dim"]["description"] == "Blocks in the grid, never clusters (gridDimX, gridDimY, gridDimZ)."
+    assert fields["grid_dim"]["description"] == "Blocks in the grid, not clusters (gridDimX, gridDimY, gridDimZ)."
     assert fields["grid_dim"]["$ref"] == "#/$defs/Dim3"
     assert definitions["EdgeRow"] == {
         "title": "EdgeRow",
@@ -75,7 +75,7 @@ def test_every_sentence_of_a_field_is_in_the_schema() -> None:
                 "type": "integer",
                 "minimum": 0,
                 "maximum": 4294967295,
-                "description": "Index in nodes of the node depended on.",
+                "description": "Index in nodes of the dependency.",
             },
             {
                 "title": "from_port",
@@ -143,6 +143,45 @@ def test_a_draft_follows_the_records_and_a_release_never_changes(
         assert sorted((file.name, file.read_bytes()) for file in tmp_path.iterdir()) == before
     write_files(tmp_path)
     assert {entry["status"] for entry in _entries(tmp_path)} == {"released"}
+
+
+def test_the_sum_covers_what_a_schema_means_and_not_how_it_is_worded() -> None:
+    def sum_of(description: str, **changed: Any) -> str:
+        found: dict[str, Any] = {
+            "title": description,
+            "description": description,
+            "properties": {"title": {"type": "string", "description": description}, "b": {"const": "title"}},
+            "$defs": {"description": {"anyOf": [{"type": "null", "title": description}]}},
+            "prefixItems": [{"title": "x", "description": description}, {"title": "y"}],
+            "required": ["title"],
+        }
+        return schema_sha256(found | changed)
+
+    frozen = sum_of("a fill")
+    assert sum_of("a memset") == frozen
+    changes: list[dict[str, Any]] = [
+        {"properties": {"b": {"const": "title"}}},  # a property that is called as a keyword is
+        {"properties": {"title": {"type": "integer"}, "b": {"const": "title"}}},
+        {"properties": {"title": {"type": "string"}, "b": {"const": "description"}}},
+        {"$defs": {}},
+        {"$defs": {"description": {"anyOf": []}}},
+        {"prefixItems": [{"title": "y"}, {"title": "x"}]},  # two fields of a list change places
+        {"required": ["description"]},
+    ]
+    sums = [sum_of("a fill", **change) for change in changes]
+    assert len({frozen, *sums}) == len(changes) + 1
+
+
+def test_only_the_wording_of_a_released_schema_may_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path, release=True)
+    before = (tmp_path / "index.json").read_bytes()
+    monkeypatch.setattr(AttributeProfile, "__doc__", "Better words.")
+    assert check_files(tmp_path) == [
+        "sigcontract.profile-1.schema.json is not what the records say; write the files again"
+    ]
+    write_files(tmp_path)
+    assert check_files(tmp_path) == []
+    assert (tmp_path / "index.json").read_bytes() == before
 
 
 def test_a_missing_or_a_foreign_file_is_out_of_step(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sigcontract.errors import InvariantError
-from sigcontract.model.attributes import AttributeId, ClusterDim, LaunchAttribute
+from sigcontract.model.attributes import ClusterDim, LaunchAttribute
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import Dependency, GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature
@@ -31,7 +32,7 @@ def edge(node: int, *, from_port: int = 0) -> Dependency:
     return Dependency(node=node, from_port=from_port, to_port=0, type=0)
 
 
-def kernel() -> KernelNodeSignature:
+def kernel_of_the_corpus() -> KernelNodeSignature:
     node = codec.load(EVERY, expect=SignatureDump).graphs[2].graph.nodes[0]
     assert isinstance(node, KernelNodeSignature)
     return node
@@ -64,7 +65,7 @@ def test_an_upgraded_dump_has_the_five_attributes_and_null_is_unreadable() -> No
 
 
 def test_dependencies_of_an_upgraded_dump_are_in_the_order_of_the_sorted_edges() -> None:
-    nodes = (kernel(),) * 3
+    nodes = (kernel_of_the_corpus(),) * 3
     graph = GraphSignature(nodes=nodes, dependencies=((), (), (edge(1), edge(0, from_port=1), edge(0))))
     (entry,) = again_by_1(with_graph(graph)).graphs
     assert entry.graph.dependencies == ((), (), (edge(0), edge(0, from_port=1), edge(1)))
@@ -76,7 +77,7 @@ def test_what_version_1_says_survives() -> None:
         LaunchAttribute(id=number, state="value", origin="node", value=value)
         for number, value in zip(FIVE, values, strict=True)
     )
-    node = msgspec.structs.replace(kernel(), attributes=attributes)
+    node = msgspec.structs.replace(kernel_of_the_corpus(), attributes=attributes)
     dump = with_graph(GraphSignature(nodes=(node, node), dependencies=((), (edge(0),))))
     (after, _) = again_by_1(dump).graphs[0].graph.kernel_nodes
     assert after == msgspec.structs.replace(node, kern=0, func=0, context=0, function=None)
@@ -98,12 +99,16 @@ def test_a_dump_that_came_through_version_1_stays_as_it_is(dump: SignatureDump, 
 def test_version_1_refuses_what_it_has_no_word_for() -> None:
     for dump, path, message in (
         (
-            with_graph(GraphSignature(nodes=(kernel(), EmptyNode()), dependencies=((), ()))),
+            with_graph(GraphSignature(nodes=(kernel_of_the_corpus(), EmptyNode()), dependencies=((), ()))),
             "$.graphs[0].graph.nodes[1]",
             "version 1 has kernel nodes only, not EmptyNode; write version 2",
         ),
         (
-            with_graph(GraphSignature(nodes=(kernel(), kernel()), dependencies=((), (edge(0), edge(0))))),
+            with_graph(
+                GraphSignature(
+                    nodes=(kernel_of_the_corpus(), kernel_of_the_corpus()), dependencies=((), (edge(0), edge(0)))
+                )
+            ),
             "$.graphs[0].graph.dependencies[1]",
             "version 1 says an edge once, and this node has one twice; write version 2",
         ),
@@ -119,5 +124,7 @@ def test_version_1_refuses_what_it_has_no_word_for() -> None:
 
 
 def test_a_file_can_be_written_as_version_1(tmp_path: Path) -> None:
-    codec.save(with_graph(GraphSignature(nodes=(kernel(),), dependencies=((),))), tmp_path / "d.json", version=1)
+    codec.save(
+        with_graph(GraphSignature(nodes=(kernel_of_the_corpus(),), dependencies=((),))), tmp_path / "d.json", version=1
+    )
     assert codec.read_header(tmp_path / "d.json").version == 1

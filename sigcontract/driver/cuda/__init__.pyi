@@ -30,7 +30,6 @@ from sigcontract.driver.cuda.layouts import (
     StreamBatchMemOpParams as StreamBatchMemOpParams,
 )
 from sigcontract.driver.cuda.library import (
-    NOT_SUPPORTED as NOT_SUPPORTED,
     SUCCESS as SUCCESS,
     Library as Library,
     resolve_with_bindings as resolve_with_bindings,

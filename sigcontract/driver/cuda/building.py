@@ -7,12 +7,13 @@ from typing import Any
 from sigcontract.driver.cuda.api import KernelLaunch
 from sigcontract.driver.cuda.layouts import KernelNodeParams, LaunchAttribute, LaunchConfig
 from sigcontract.driver.cuda.library import Library
+from sigcontract.model import (
+    CaptureMode,
+    EventFlag,
+    StreamFlag,
+)
 
 __all__ = ["BuildCalls", "handle_array"]
-
-_STREAM_NON_BLOCKING = 1
-_EVENT_DISABLE_TIMING = 2
-_CAPTURE_MODE_THREAD_LOCAL = 1
 
 
 class BuildCalls:
@@ -70,7 +71,7 @@ class BuildCalls:
 
     def stream_create(self) -> int:
         """cuStreamCreate, not synchronizing with the legacy default stream."""
-        return self._made("cuStreamCreate", _STREAM_NON_BLOCKING)
+        return self._made("cuStreamCreate", StreamFlag.NON_BLOCKING)
 
     def stream_destroy(self, stream: int) -> None:
         """cuStreamDestroy."""
@@ -78,7 +79,7 @@ class BuildCalls:
 
     def event_create(self) -> int:
         """cuEventCreate, without timing."""
-        return self._made("cuEventCreate", _EVENT_DISABLE_TIMING)
+        return self._made("cuEventCreate", EventFlag.DISABLE_TIMING)
 
     def event_destroy(self, event: int) -> None:
         """cuEventDestroy."""
@@ -94,7 +95,7 @@ class BuildCalls:
 
     def begin_capture(self, stream: int) -> None:
         """cuStreamBeginCapture, thread-local mode."""
-        self.library.call("cuStreamBeginCapture", stream, _CAPTURE_MODE_THREAD_LOCAL)
+        self.library.call("cuStreamBeginCapture", stream, CaptureMode.THREAD_LOCAL)
 
     def end_capture(self, stream: int) -> int:
         """cuStreamEndCapture: a CUgraph that the caller must destroy."""

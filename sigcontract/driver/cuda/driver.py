@@ -38,25 +38,31 @@ from sigcontract.driver.cuda.layouts import (
     UpdateResultInfo,
 )
 from sigcontract.driver.cuda.library import (
-    GRAPH_EXEC_UPDATE_FAILURE,
-    INVALID_VALUE,
-    NOT_SUPPORTED,
     SUCCESS,
     Library,
     Resolve,
     resolve_with_bindings,
 )
 from sigcontract.errors import DriverError
+from sigcontract.model import (
+    DeviceAttribute,
+    PointerAttribute,
+    Result,
+)
 
 __all__ = ["CudaDriver", "default_driver"]
 
 #: What reading cannot do without: a driver that lacks one of them is refused at construction, not in mid-read.
 _REQUIRED = ("cuGraphGetEdges", "cuGraphNodeGetDependencies", "cuGraphKernelNodeGetParams", "cuFuncGetName")
 
-_COMPUTE_CAPABILITY_MAJOR = 75  # CUdevice_attribute
-_COMPUTE_CAPABILITY_MINOR = 76
-_POINTER_CONTEXT, _POINTER_MEMORY_TYPE, _POINTER_IS_MANAGED, _POINTER_DEVICE_ORDINAL = 1, 2, 8, 9
 
+#: In the order in which `pointer_attributes` takes the values.
+_POINTER_ATTRIBUTES = (
+    PointerAttribute.CONTEXT,
+    PointerAttribute.MEMORY_TYPE,
+    PointerAttribute.IS_MANAGED,
+    PointerAttribute.DEVICE_ORDINAL,
+)
 _KERNEL_PARAMS_WORD = KernelNodeParams.kernelParams.offset // 8
 _EXTRA_WORD = KernelNodeParams.extra.offset // 8
 _KERNEL_NODE_WORDS = KERNEL_NODE_PARAMS_BYTES // 8
@@ -110,8 +116,8 @@ class CudaDriver(BuildCalls):
     def compute_capability(self, device: int) -> tuple[int, int]:
         """cuDeviceGetAttribute of the compute capability: major, minor."""
         major, minor = c_int(), c_int()
-        self._call("cuDeviceGetAttribute", byref(major), _COMPUTE_CAPABILITY_MAJOR, device)
-        self._call("cuDeviceGetAttribute", byref(minor), _COMPUTE_CAPABILITY_MINOR, device)
+        self._call("cuDeviceGetAttribute", byref(major), DeviceAttribute.COMPUTE_CAPABILITY_MAJOR, device)
+        self._call("cuDeviceGetAttribute", byref(minor), DeviceAttribute.COMPUTE_CAPABILITY_MINOR, device)
         return major.value, minor.value
 
     def current_context(self) -> int:
@@ -257,10 +263,10 @@ class CudaDriver(BuildCalls):
     def pointer_attributes(self, address: int) -> PointerAttributes | None:
         """cuPointerGetAttributes, or None where the driver will not say."""
         context, memory_type, managed, ordinal = c_void_p(), c_uint(), c_uint(), c_int()
-        ids = (_POINTER_CONTEXT, _POINTER_MEMORY_TYPE, _POINTER_IS_MANAGED, _POINTER_DEVICE_ORDINAL)
         outs = (context, memory_type, managed, ordinal)
-        places = (c_void_p * len(outs))(*map(addressof, outs))
-        result = self.library.result_of("cuPointerGetAttributes", len(ids), (c_int * len(ids))(*ids), places, address)
+        addresses = (c_void_p * len(outs))(*map(addressof, outs))
+        ids = (c_int * len(outs))(*_POINTER_ATTRIBUTES)
+        result = self.library.result_of("cuPointerGetAttributes", len(outs), ids, addresses, address)
         if result != SUCCESS:
             return None
         return PointerAttributes(memory_type.value, ordinal.value, context.value or 0, bool(managed.value))
@@ -293,7 +299,7 @@ class CudaDriver(BuildCalls):
         parameters: list[tuple[int, int]] = []
         while True:
             result = self.library.result_of("cuFuncGetParamInfo", func, len(parameters), byref(offset), byref(size))
-            if result == INVALID_VALUE:  # the documented end of the list
+            if result == Result.INVALID_VALUE:  # the documented end of the list
                 return parameters
             if result != SUCCESS:
                 return None
@@ -328,9 +334,9 @@ class CudaDriver(BuildCalls):
         result = update(_to_pointer(graph_exec), _to_pointer(graph), byref(info))
         if result == info.result == SUCCESS:
             return _TAKEN
-        if result not in (SUCCESS, GRAPH_EXEC_UPDATE_FAILURE):
+        if result not in (SUCCESS, Result.GRAPH_EXEC_UPDATE_FAILURE):
             raise self.library.error("cuGraphExecUpdate", result)
-        if result == GRAPH_EXEC_UPDATE_FAILURE and info.result == SUCCESS:
+        if result == Result.GRAPH_EXEC_UPDATE_FAILURE and info.result == SUCCESS:
             raise self.library.error("cuGraphExecUpdate", result)
         return UpdateOutcome(info.result, info.errorNode or 0, info.errorFromNode or 0)
 
@@ -360,7 +366,7 @@ class CudaDriver(BuildCalls):
 
     def _check_refusals(self, name: str, results: Sequence[int]) -> None:
         for result in results:
-            if result not in (SUCCESS, INVALID_VALUE, NOT_SUPPORTED):
+            if result not in (SUCCESS, Result.INVALID_VALUE, Result.NOT_SUPPORTED):
                 raise self.library.error(name, result)
 
     def _call_all(self, name: str, nodes: Sequence[int], slots: "map[Any]") -> None:

@@ -66,6 +66,8 @@ FUNCTIONS: dict[str, Entry] = {
     "cuKernelGetFunction": Entry(12000, "pp"),
     "cuFuncGetAttribute": Entry(2020, "pip"),
     "cuFuncGetParamInfo": Entry(12040, "pzpp"),
+    "cuFuncGetModule": Entry(11000, "pp"),
+    "cuKernelGetLibrary": Entry(12050, "pp"),
     # executables
     "cuMemGetInfo": Entry(3020, "pp"),
     "cuGraphInstantiateWithFlags": Entry(11040, "ppq"),
@@ -84,6 +86,7 @@ FUNCTIONS: dict[str, Entry] = {
     "cuStreamDestroy": Entry(4000, "p"),
     "cuStreamSynchronize": Entry(2000, "p"),
     "cuStreamBeginCapture": Entry(10010, "pi"),
+    "cuStreamGetCaptureInfo": Entry(11030, "pppppp"),
     "cuStreamEndCapture": Entry(10000, "pp"),
     "cuEventCreate": Entry(2000, "pu"),
     "cuEventDestroy": Entry(4000, "p"),

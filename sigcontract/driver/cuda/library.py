@@ -11,40 +11,47 @@ from typing import Any
 
 from sigcontract.driver.cuda.functions import FUNCTIONS, Entry
 from sigcontract.errors import DriverCallError, DriverUnavailableError
+from sigcontract.model import (
+    Result,
+)
 
-__all__ = ["NOT_SUPPORTED", "SUCCESS", "Library", "Resolve", "resolve_with_bindings"]
+__all__ = ["SUCCESS", "Library", "Resolve", "resolve_with_bindings"]
 
 #: Symbol and CUDA version (cuGetProcAddress) -> address of the C function, 0 where the driver does not have it.
 Resolve = Callable[[str, int], int]
 
-SUCCESS = 0
-INVALID_VALUE = 1
-NO_DEVICE = 100
-INVALID_CONTEXT = 201
-NOT_SUPPORTED = 801
-GRAPH_EXEC_UPDATE_FAILURE = 910
+#: A plain integer: every call's answer is compared with it, and members of an IntEnum are slow to look up.
+SUCCESS = int(Result.SUCCESS)
 
 #: CU_GET_PROC_ADDRESS_LEGACY_STREAM: stream 0 is the legacy default stream, however the bindings are set up.
 _LEGACY_STREAM = 1
 
-_ADVICE = {
-    1: "an argument is not what the driver expects; check that the graph, node or exec still exists",
-    2: "device memory is used up; destroy executables that are no longer launched",
-    4: "the driver is shutting down; do this before the interpreter exits",
-    34: "libcuda is a stub; put the real driver's library first in LD_LIBRARY_PATH",
-    46: "the device is taken by another process; wait for it, or choose another with CUDA_VISIBLE_DEVICES",
-    400: "the handle is no longer valid; keep the graph, module or stream alive while it is used",
-    402: "the graph has edges with data, which this form of the query drops; report this",
-    700: "a kernel of this process read or wrote a wrong address; nothing works in this process any more",
-    709: "the context was destroyed; make a live context current on this thread",
-    719: "a kernel of this process failed; nothing works in this process any more",
-    801: "this driver or device cannot do that",
-    802: "the driver is not ready; see nvidia-smi and the fabric manager",
-    803: "the kernel module and libcuda are of different versions; reboot, or install one driver",
-    900: "the stream is capturing; end the capture first",
-    901: "the capture was invalidated by an earlier error in it; capture again",
-    912: "the cluster does not fit the kernel or the device; give the size that the kernel was compiled with, or less",
-    999: "see dmesg for NVRM messages",
+_ADVICE: dict[int, str] = {
+    Result.INVALID_VALUE: "an argument is not what the driver expects; check that the graph, node or exec still exists",
+    Result.OUT_OF_MEMORY: "device memory is used up; destroy executables that are no longer launched",
+    Result.DEINITIALIZED: "the driver is shutting down; do this before the interpreter exits",
+    Result.STUB_LIBRARY: "libcuda is a stub; put the real driver's library first in LD_LIBRARY_PATH",
+    Result.DEVICE_UNAVAILABLE: (
+        "the device is taken by another process; wait for it, or choose another with CUDA_VISIBLE_DEVICES"
+    ),
+    Result.INVALID_HANDLE: "the handle is no longer valid; keep the graph, module or stream alive while it is used",
+    Result.LOSSY_QUERY: "the graph has edges with data, which this form of the query drops; report this",
+    Result.ILLEGAL_ADDRESS: (
+        "a kernel of this process read or wrote a wrong address; nothing works in this process any more"
+    ),
+    Result.CONTEXT_IS_DESTROYED: "the context was destroyed; make a live context current on this thread",
+    Result.LAUNCH_FAILED: "a kernel of this process failed; nothing works in this process any more",
+    Result.NOT_SUPPORTED: "this driver or device cannot do that",
+    Result.SYSTEM_NOT_READY: "the driver is not ready; see nvidia-smi and the fabric manager",
+    Result.SYSTEM_DRIVER_MISMATCH: (
+        "the kernel module and libcuda are of different versions; reboot, or install one driver"
+    ),
+    Result.STREAM_CAPTURE_UNSUPPORTED: "the stream is capturing; end the capture first",
+    Result.STREAM_CAPTURE_INVALIDATED: "the capture was invalidated by an earlier error in it; capture again",
+    Result.INVALID_CLUSTER_SIZE: (
+        "the cluster does not fit the kernel or the device; give the size that the kernel was compiled with, or less"
+    ),
+    Result.UNKNOWN: "see dmesg for NVRM messages",
 }
 _ADVICE_ELSE = "look the error up in the CUDA driver API's documentation of CUresult"
 
@@ -62,7 +69,7 @@ def resolve_with_bindings() -> Resolve:
     except ImportError as error:
         msg = (
             f"cuda-bindings 12.8 or later cannot be imported ({error}); "
-            "run: pip install 'sigcontract[cuda]' (see docs/driver.md for CUDA 12)"
+            "run: pip install 'sigcontract[cuda13]', or 'sigcontract[cuda12]' with a driver of CUDA 12"
         )
         raise DriverUnavailableError(msg, reason="no_bindings") from error
 
@@ -152,13 +159,13 @@ class Library:
 
     def error(self, name: str, result: int) -> DriverCallError | DriverUnavailableError:
         """Return the exception for a function's CUresult."""
-        if result == INVALID_CONTEXT:
+        if result == Result.INVALID_CONTEXT:
             msg = (
                 f"{name} needs a CUDA context and none is current on this thread; "
                 "make one current first (torch.cuda.init(), or cuCtxSetCurrent)"
             )
             return DriverUnavailableError(msg, reason="no_context")
-        if result == NO_DEVICE:
+        if result == Result.NO_DEVICE:
             msg = f"{name} finds no CUDA device; check nvidia-smi and CUDA_VISIBLE_DEVICES"
             return DriverUnavailableError(msg, reason="no_device")
         advice = _ADVICE.get(result, _ADVICE_ELSE)

@@ -3,9 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sigcontract.driver.cuda import (
-    NOT_SUPPORTED,
-)
 from sigcontract.driver.measuring.rig import Probe, ProbeRig
 from sigcontract.driver.reading import (
     ATTRIBUTE_CUDA_VERSION,
@@ -13,6 +10,7 @@ from sigcontract.driver.reading import (
 )
 from sigcontract.errors import DriverCallError
 from sigcontract.model import (
+    PREFERRED_CLUSTERS_SINCE,
     AccessPolicyWindow,
     Answer,
     AttributeId,
@@ -23,13 +21,13 @@ from sigcontract.model import (
     LaunchCompletionEvent,
     MemSyncDomainMap,
     ProgrammaticEvent,
+    Result,
     UpdateEffect,
     UpdateResult,
 )
 
 __all__ = ["measure_attribute"]
 
-_PREFERRED_CLUSTERS_SINCE = (10, 0)
 #: Attributes that a kernel can see, and the cluster width that it sees where they have effect.
 _VISIBLE: dict[int, int] = {AttributeId.CLUSTER_DIMENSION: 2, AttributeId.PREFERRED_CLUSTER_DIMENSION: 4}
 
@@ -174,7 +172,7 @@ def _effect(rig: ProbeRig, attribute_id: int, build: _Build, probe: Probe | None
     width = rig.run(rig.instantiate(build(probe))).cluster_dim[0]
     if width == _VISIBLE[attribute_id]:
         return "yes", "a kernel sees it"
-    if attribute_id == AttributeId.PREFERRED_CLUSTER_DIMENSION and rig.compute_capability < _PREFERRED_CLUSTERS_SINCE:
+    if attribute_id == AttributeId.PREFERRED_CLUSTER_DIMENSION and rig.compute_capability < PREFERRED_CLUSTERS_SINCE:
         return "no", f"a kernel sees the minimum cluster, {width}; preferred ones need compute capability 10.0"
     return "unknown", f"a kernel sees width {width}"
 
@@ -194,7 +192,7 @@ def _update(rig: ProbeRig, attribute_id: int, build: _Build, probe: Probe) -> tu
     try:
         result = rig.api.graph_exec_update(launched, changed).result
     except DriverCallError as error:
-        refused = error.value == NOT_SUPPORTED
+        refused = error.value == Result.NOT_SUPPORTED
         return "rejected" if refused else "unknown", f"updating it after a launch answers {error.result}"
     if result:
         return "rejected", f"an update after a launch answers {UpdateResult.name_of(result)}"

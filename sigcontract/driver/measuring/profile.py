@@ -27,13 +27,13 @@ from sigcontract.model import (
     AttributeId,
     ClusterDim,
     DriverProfile,
+    InstantiateFlag,
     UpdateEffect,
 )
 
 __all__ = ["measure_profile"]
 
 _TWO, _FOUR = ClusterDim(x=2, y=1, z=1), ClusterDim(x=4, y=1, z=1)
-_USE_NODE_PRIORITY = 8  # CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
 
 Fixed = Literal["first_launch", "instantiation", "never", "unknown"]
 
@@ -150,7 +150,7 @@ _RULE_CASES: tuple[tuple[tuple[Probe, ...], tuple[Probe, ...], int, tuple[int, i
     (_CROSS, _shape((), (), (0, 1), (1, 0), (2, 3)), 0, (2, 3, 1)),
     ((_PLAIN,), (_COOPERATIVE,), 0, (8, 0, None)),
     ((_PLAIN,), (_LATER,), 0, (0, None, None)),
-    ((_PLAIN,), (_LATER,), _USE_NODE_PRIORITY, (8, 0, None)),
+    ((_PLAIN,), (_LATER,), InstantiateFlag.USE_NODE_PRIORITY, (8, 0, None)),
 )
 
 

@@ -14,6 +14,7 @@ from sigcontract.driver.reading import (
 )
 from sigcontract.errors import DriverError
 from sigcontract.model import (
+    CLUSTERS_SINCE,
     AttributeId,
     AttributeValue,
 )
@@ -23,7 +24,6 @@ __all__ = ["Probe", "ProbeRig"]
 #: Kernel name -> the code that it reports.
 _KERNELS = {"sigcontract_probe_1": 1, "sigcontract_probe_2": 2}
 
-_CLUSTERS_SINCE = (9, 0)
 _EVENT_ATTRIBUTES = frozenset({AttributeId.PROGRAMMATIC_EVENT, AttributeId.LAUNCH_COMPLETION_EVENT})
 
 
@@ -64,7 +64,7 @@ class ProbeRig:
             stack.callback(api.context_pop)
         self.device = api.current_device()
         self.compute_capability = api.compute_capability(self.device)
-        self.clusters = self.compute_capability >= _CLUSTERS_SINCE
+        self.clusters = self.compute_capability >= CLUSTERS_SINCE
         module = api.module_load(probe_ptx(_KERNELS, clusters=self.clusters))
         stack.callback(api.module_unload, module)
         self._functions = {code: api.module_function(module, name) for name, code in _KERNELS.items()}

@@ -35,6 +35,8 @@ __all__ = ["LaunchDifference", "UpdateVerification", "verify_update"]
 
 #: More needs an attribute of the function, which a stand-in does not have.
 _MAX_SHARED_BYTES = 48 * 1024
+#: Tells stand-ins of the held graph from those of the candidate, so that an update that changes nothing shows.
+_HELD_MARK = 1 << 16
 #: Values that point into the process, or that a node takes only at its launch: a stand-in goes without.
 _NOT_FOR_STAND_INS = frozenset(
     {
@@ -103,7 +105,7 @@ def verify_update(
     """
     with ExitStack() as stack:
         stage = _Stage(driver if driver is not None else default_driver(), stack, (held, candidate))
-        held_graph, candidate_graph = stage.build(held), stage.build(candidate)
+        held_graph, candidate_graph = stage.build(held, _HELD_MARK), stage.build(candidate, 0)
         launched = stage.rig.instantiate(held_graph)
         stage.run(launched, len(held.nodes))
         result = stage.rig.api.graph_exec_update(launched, candidate_graph).result
@@ -134,8 +136,8 @@ class _Stage:
             api.mem_alloc(REPORT_BYTES * max(1, *(len(graph.nodes) for graph in graphs))), api.mem_free
         )
 
-    def build(self, graph: GraphSignature) -> int:
-        """Build the graph of stand-ins."""
+    def build(self, graph: GraphSignature, mark: int) -> int:
+        """Build the graph of stand-ins, which report their index and that mark."""
         api = self.rig.api
         made = self.rig.kept(api.graph_create(), api.graph_destroy)
         handles: list[int] = []
@@ -148,7 +150,7 @@ class _Stage:
             kernel = node if isinstance(node, KernelNodeSignature) else None
             if kernel is None:
                 self._leave_out(path, f"a node of type {node.node_type}")
-            launch = self._launch(path, place, kernel)
+            launch = self._launch(path, place, mark, kernel)
             after = [handles[edge.node] for edge in dependencies]
             handles.append(api.add_kernel_node(made, launch, after))
             for attribute_id, value in launch.attributes.items():
@@ -162,8 +164,9 @@ class _Stage:
         """Launch, wait, and return what each of so many kernels saw."""
         return self.rig.reports(graph_exec, self._reports, count)
 
-    def _launch(self, path: str, place: int, kernel: KernelNodeSignature | None) -> KernelLaunch:
-        arguments = ((self._reports + place * REPORT_BYTES).to_bytes(8, "little"), place.to_bytes(4, "little"))
+    def _launch(self, path: str, place: int, mark: int, kernel: KernelNodeSignature | None) -> KernelLaunch:
+        value = mark + place
+        arguments = ((self._reports + place * REPORT_BYTES).to_bytes(8, "little"), value.to_bytes(4, "little"))
         if kernel is None:
             return KernelLaunch(self._functions[None], (1, 1, 1), (1, 1, 1), arguments)
         grid, block, shared = kernel.grid_dim, kernel.block_dim, kernel.dynamic_shared_mem_bytes

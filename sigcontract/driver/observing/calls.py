@@ -17,6 +17,7 @@ from sigcontract.driver.observing.launches import SCHEDULING_OFF, LaunchLedger
 from sigcontract.driver.observing.structs import ApiCall, GraphEvent, pointer, read_bytes, uint
 from sigcontract.model import (
     ChildGraphNode,
+    ChildGraphOwnership,
     ConditionalNode,
     KernelNodeSignature,
 )
@@ -91,7 +92,6 @@ _NODE_PARAMS = GraphNodeParams.params.offset
 _CHILD_OWNERSHIP = _NODE_PARAMS + 8  # CUDA_CHILD_GRAPH_NODE_PARAMS.ownership, behind the graph
 _CONDITIONAL_SIZE = _NODE_PARAMS + ConditionalNodeParams.size.offset
 _CONDITIONAL_GRAPHS = _NODE_PARAMS + ConditionalNodeParams.phGraph_out.offset
-_OWNERSHIP_MOVE = 1
 
 
 class GraphCalls:
@@ -140,7 +140,7 @@ class GraphCalls:
         if node_type == KernelNodeSignature.node_type:
             self._kernel_added(call, frame)
         elif node_type == ChildGraphNode.node_type:
-            moved = uint(params + _CHILD_OWNERSHIP) == _OWNERSHIP_MOVE
+            moved = uint(params + _CHILD_OWNERSHIP) == ChildGraphOwnership.MOVE
             inner = (pointer(params + _NODE_PARAMS),) if moved else tuple(frame.clones)
             self._ledger.owns(call.argument(1), pointer(call.argument(0)), inner)
         elif node_type == ConditionalNode.node_type:

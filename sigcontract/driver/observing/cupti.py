@@ -15,6 +15,11 @@ from sigcontract.driver.cuda import (
     ATTRIBUTE_VALUE_BYTES,
 )
 from sigcontract.errors import ObserveError
+from sigcontract.model import (
+    CaptureMode,
+    Result,
+    StreamFlag,
+)
 
 __all__ = ["Cupti", "CuptiApi", "Domain", "RawCallback", "Resource", "loaded_cupti"]
 
@@ -81,10 +86,6 @@ _CALLBACK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32, c_void_p)
 _kept: list[Any] = []
 
 _MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39
-_INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
-_NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED
-_CAPTURE_MODE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
-_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 _SOUGHT = ("libcupti.so.13", "libcupti.so.12")
 
 
@@ -147,7 +148,9 @@ class Cupti:
 
     def driver_started(self) -> bool:
         """Whether cuDeviceGetCount has another answer than CUDA_ERROR_NOT_INITIALIZED."""
-        return self._libcuda is not None and int(self._libcuda.cuDeviceGetCount(byref(c_int()))) != _NOT_INITIALIZED
+        return (
+            self._libcuda is not None and int(self._libcuda.cuDeviceGetCount(byref(c_int()))) != Result.NOT_INITIALIZED
+        )
 
     def stream_attribute(self, stream: int, attribute_id: int) -> bytes | None:
         """cuStreamGetAttribute."""
@@ -165,15 +168,15 @@ class Cupti:
         """Try to set the attribute to 0 on a stream of our own; nothing of the program's is touched."""
         if self._libcuda is None:
             return False
-        stream, mode = c_void_p(), c_int(_CAPTURE_MODE_RELAXED)
+        stream, mode = c_void_p(), c_int(CaptureMode.RELAXED)
         # Captures of other threads forbid some calls; in this mode they do not mind this thread's.
         if self._libcuda.cuThreadExchangeStreamCaptureMode(byref(mode)):
             return False
         try:
-            if self._libcuda.cuStreamCreate(byref(stream), _NON_BLOCKING):
+            if self._libcuda.cuStreamCreate(byref(stream), StreamFlag.NON_BLOCKING):
                 return False  # no context is current here
             value = create_string_buffer(ATTRIBUTE_VALUE_BYTES)
-            refused = self._libcuda.cuStreamSetAttribute(stream, attribute_id, value) == _INVALID_VALUE
+            refused = self._libcuda.cuStreamSetAttribute(stream, attribute_id, value) == Result.INVALID_VALUE
             self._libcuda.cuStreamDestroy_v2(stream)
             return bool(refused)
         finally:

@@ -11,7 +11,6 @@ from typing import Protocol
 
 from sigcontract.driver.cuda import (
     SUCCESS,
-    Entry,
     Library,
     default_driver,
     resolve_with_bindings,
@@ -54,10 +53,7 @@ class CudaCode:
 
     def __init__(self) -> None:
         self._driver = default_driver()
-        self._library = Library(
-            resolve_with_bindings(),
-            {"cuFuncGetModule": Entry(11000, "pp"), "cuKernelGetLibrary": Entry(12050, "pp")},
-        )
+        self._library = Library(resolve_with_bindings())
 
     def name(self, func: int, kern: int) -> bytes:
         """cuKernelGetName, or cuFuncGetName where there is no CUkernel."""

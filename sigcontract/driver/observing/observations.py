@@ -40,8 +40,10 @@ from sigcontract.driver.observing.structs import (
 )
 from sigcontract.errors import ObserveError
 from sigcontract.model import (
+    STREAM_PER_THREAD,
     AttributeId,
     KernelNodeSignature,
+    Result,
 )
 
 if TYPE_CHECKING:
@@ -54,9 +56,9 @@ _MODULE_EVENTS = (Resource.MODULE_LOADED, Resource.MODULE_UNLOAD_STARTING, Resou
 _Handler = TypeVar("_Handler")
 
 #: CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: the one failure of cuStreamEndCapture after which the capture goes on.
-_WRONG_THREAD = 908
+_WRONG_THREAD = int(Result.STREAM_CAPTURE_WRONG_THREAD)
 #: Handles up to this are no streams but names of default streams (CU_STREAM_PER_THREAD is 2), one per thread.
-_LAST_NAMED_STREAM = 2
+_LAST_NAMED_STREAM = STREAM_PER_THREAD
 # Plain integers: members of an IntEnum cost a comparison several times as much.
 _DRIVER_API, _RESOURCE, _NODE_CREATED = int(Domain.DRIVER_API), int(Domain.RESOURCE), int(Resource.GRAPHNODE_CREATED)
 _KERNEL = KernelNodeSignature.node_type

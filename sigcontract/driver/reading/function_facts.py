@@ -7,27 +7,18 @@ from sigcontract.driver.cuda import (
 from sigcontract.errors import DriverCallError, GraphReadError
 from sigcontract.model import (
     Dim3,
+    FunctionAttribute,
     FunctionFacts,
     ParameterLayout,
 )
 
 __all__ = ["read_facts", "read_name"]
 
-# CUfunction_attribute
-_MAX_THREADS_PER_BLOCK = 0
-_SHARED_SIZE_BYTES = 1
-_CONST_SIZE_BYTES = 2
-_LOCAL_SIZE_BYTES = 3
-_NUM_REGS = 4
-_PTX_VERSION = 5
-_BINARY_VERSION = 6
-_CACHE_MODE_CA = 7
-_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
-_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
-_CLUSTER_SIZE_MUST_BE_SET = 10
-_REQUIRED_CLUSTER = (11, 12, 13)
-_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
-_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15
+_REQUIRED_CLUSTER = (
+    FunctionAttribute.REQUIRED_CLUSTER_WIDTH,
+    FunctionAttribute.REQUIRED_CLUSTER_HEIGHT,
+    FunctionAttribute.REQUIRED_CLUSTER_DEPTH,
+)
 
 
 def read_name(api: ReadApi, func: int, kern: int) -> str:
@@ -64,20 +55,20 @@ def read_facts(api: ReadApi, func: int, kern: int, observations: LaunchObservati
         parameters=None
         if layout is None
         else tuple(ParameterLayout(offset_bytes=offset, size_bytes=size) for offset, size in layout),
-        max_threads_per_block=fact(_MAX_THREADS_PER_BLOCK),
-        static_shared_mem_bytes=fact(_SHARED_SIZE_BYTES),
-        const_mem_bytes=fact(_CONST_SIZE_BYTES),
-        local_mem_bytes=fact(_LOCAL_SIZE_BYTES),
-        registers=fact(_NUM_REGS),
-        ptx_version=fact(_PTX_VERSION),
-        binary_version=fact(_BINARY_VERSION),
-        cache_mode_ca=fact(_CACHE_MODE_CA),
-        max_dynamic_shared_mem_bytes=fact(_MAX_DYNAMIC_SHARED_SIZE_BYTES),
-        preferred_shared_mem_carveout=fact(_PREFERRED_SHARED_MEMORY_CARVEOUT),
-        cluster_size_must_be_set=fact(_CLUSTER_SIZE_MUST_BE_SET),
+        max_threads_per_block=fact(FunctionAttribute.MAX_THREADS_PER_BLOCK),
+        static_shared_mem_bytes=fact(FunctionAttribute.SHARED_SIZE_BYTES),
+        const_mem_bytes=fact(FunctionAttribute.CONST_SIZE_BYTES),
+        local_mem_bytes=fact(FunctionAttribute.LOCAL_SIZE_BYTES),
+        registers=fact(FunctionAttribute.NUM_REGS),
+        ptx_version=fact(FunctionAttribute.PTX_VERSION),
+        binary_version=fact(FunctionAttribute.BINARY_VERSION),
+        cache_mode_ca=fact(FunctionAttribute.CACHE_MODE_CA),
+        max_dynamic_shared_mem_bytes=fact(FunctionAttribute.MAX_DYNAMIC_SHARED_SIZE_BYTES),
+        preferred_shared_mem_carveout=fact(FunctionAttribute.PREFERRED_SHARED_MEMORY_CARVEOUT),
+        cluster_size_must_be_set=fact(FunctionAttribute.CLUSTER_SIZE_MUST_BE_SET),
         required_cluster_dim=required,
-        non_portable_cluster_size_allowed=fact(_NON_PORTABLE_CLUSTER_SIZE_ALLOWED),
-        cluster_scheduling_policy_preference=fact(_CLUSTER_SCHEDULING_POLICY_PREFERENCE),
+        non_portable_cluster_size_allowed=fact(FunctionAttribute.NON_PORTABLE_CLUSTER_SIZE_ALLOWED),
+        cluster_scheduling_policy_preference=fact(FunctionAttribute.CLUSTER_SCHEDULING_POLICY_PREFERENCE),
         code_sha256=code_sha256,
     )
 

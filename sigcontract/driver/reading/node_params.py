@@ -26,9 +26,11 @@ from sigcontract.model import (
     MemcpyOperand,
     MemFreeNode,
     MemOp,
+    MemoryType,
     MemsetNode,
     OpaqueNode,
     PointerFacts,
+    StreamMemOp,
 )
 
 __all__ = ["NODE_READERS", "PlainNode", "body_graphs", "hex64"]
@@ -48,11 +50,12 @@ PlainNode = (
     | OpaqueNode
 )
 
-_HOST, _ARRAY = 1, 3  # CUmemorytype
-# CUstreamBatchMemOpType. ATOMIC_REDUCTION (8) carries an operation and a data type that no record has.
-_WITH_VALUE = frozenset({1, 2, 4, 5})  # WAIT_VALUE_32, WRITE_VALUE_32, WAIT_VALUE_64, WRITE_VALUE_64
-_WITH_FLAGS = frozenset({3, 6})  # FLUSH_REMOTE_WRITES, BARRIER
-_32_BIT = frozenset({1, 2})
+# ATOMIC_REDUCTION (8) carries an operation and a data type that no record has.
+_32_BIT = frozenset({StreamMemOp.WAIT_VALUE_32, StreamMemOp.WRITE_VALUE_32})
+_WITH_VALUE = _32_BIT | {StreamMemOp.WAIT_VALUE_64, StreamMemOp.WRITE_VALUE_64}
+_WITH_FLAGS = frozenset({StreamMemOp.FLUSH_REMOTE_WRITES, StreamMemOp.BARRIER})
+#: The member of CUDA_MEMCPY3D that holds an operand's address, Device unless it is here.
+_MEMBERS: dict[int, str] = {MemoryType.HOST: "Host", MemoryType.ARRAY: "Array"}
 
 
 def hex64(value: int) -> str:
@@ -80,7 +83,7 @@ def _memcpy(api: ReadApi, node: int) -> MemcpyNode:
 
 def _operand(api: ReadApi, params: MemcpyParams, side: str) -> MemcpyOperand:
     memory_type: int = getattr(params, f"{side}MemoryType")
-    member = {_HOST: "Host", _ARRAY: "Array"}.get(memory_type, "Device")
+    member = _MEMBERS.get(memory_type, "Device")
 
     def field(name: str) -> int:
         return exact(getattr(params, side + name) or 0, side + name)
@@ -94,7 +97,7 @@ def _operand(api: ReadApi, params: MemcpyParams, side: str) -> MemcpyOperand:
         lod=field("LOD"),
         pitch_bytes=field("Pitch"),
         height_rows=field("Height"),
-        pointer=None if memory_type == _ARRAY else _pointer(api, field(member)),
+        pointer=None if memory_type == MemoryType.ARRAY else _pointer(api, field(member)),
     )
 
 

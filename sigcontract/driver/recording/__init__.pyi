@@ -6,6 +6,9 @@ from sigcontract.driver.recording.process import (
     RecordSettings as RecordSettings,
     read_reports as read_reports,
 )
+from sigcontract.driver.recording.program import (
+    run_program as run_program,
+)
 from sigcontract.driver.recording.recorder import (
     record_to as record_to,
 )

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from sigcontract.driver.cuda import (
     SUCCESS,
-    Entry,
     Library,
     resolve_with_bindings,
 )
@@ -144,7 +143,7 @@ def _captured_graph(stream: int) -> int:
     """cuStreamGetCaptureInfo: the CUgraph that a stream captures into, 0 = none or not to be told."""
     status, identifier, graph = c_int(), c_uint64(), c_void_p()
     try:
-        library = Library(resolve_with_bindings(), {"cuStreamGetCaptureInfo": Entry(11030, "pppppp")})
+        library = Library(resolve_with_bindings())
         result = library.result_of(
             "cuStreamGetCaptureInfo", stream, byref(status), byref(identifier), byref(graph), None, None
         )

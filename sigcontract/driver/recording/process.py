@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,7 @@ from sigcontract.wire import (
     read_header,
 )
 
-__all__ = ["ProcessReport", "RecordSettings", "begin", "read_reports"]
+__all__ = ["ProcessReport", "RecordSettings", "begin", "import_all", "read_reports"]
 
 _TO = "SIGCONTRACT_RECORD_TO"
 _STATUS = "SIGCONTRACT_RECORD_STATUS"
@@ -96,9 +97,18 @@ def begin() -> Recorder | None:
         reporter = _Reporter(folder, status, settings)
         reporter.start()
     except (SigcontractError, msgspec.MsgspecError, OSError) as error:
-        _report(status, _failed(f"recording did not begin: {error}"))
+        problem = f"recording did not begin: {error}"
+        _report(status, _failed(problem, process_id=os.getpid(), program=_program()))
         return None
     return reporter.recorder
+
+
+def import_all() -> None:
+    """Import all that recording may need, for a program that has another module under a dependency's name."""
+    for package in ("model", "wire", "driver.cuda", "driver.reading", "driver.observing", "driver.recording"):
+        door = import_module(f"sigcontract.{package}")
+        for name in door.__all__:
+            getattr(door, name)
 
 
 class _Reporter:
@@ -150,10 +160,8 @@ def _program() -> str:
     return words.encode("utf-8", "backslashreplace").decode("utf-8")  # file names need not be UTF-8
 
 
-def _failed(problem: str) -> ProcessReport:
-    return ProcessReport(
-        process_id=os.getpid(), program=_program(), dump=None, graphs=0, complete=False, problems=(problem,)
-    )
+def _failed(*problems: str, process_id: int, program: str) -> ProcessReport:
+    return ProcessReport(process_id=process_id, program=program, dump=None, graphs=0, complete=False, problems=problems)
 
 
 def _report(status: Path, report: ProcessReport) -> None:
@@ -167,15 +175,28 @@ def _report(status: Path, report: ProcessReport) -> None:
 
 def read_reports(status: Path) -> list[ProcessReport]:
     """Return what the processes reported, by process id, with what their dumps on disk say of themselves."""
-    reports = [msgspec.json.decode(path.read_bytes(), type=ProcessReport) for path in sorted(status.glob("*.json"))]
+    reports = [_report_in(path) for path in sorted(status.glob("*.json"))]
     for path in sorted(status.glob("*.problem")):
-        problems = tuple(path.read_text(encoding="utf-8").splitlines())
-        reports.append(
-            ProcessReport(
-                process_id=int(path.stem), program="python", dump=None, graphs=0, complete=False, problems=problems
-            )
-        )
+        problems = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        reports.append(_failed(*problems, process_id=_process_id(path), program="python"))
     return sorted(map(_checked, reports), key=lambda report: report.process_id)
+
+
+def _report_in(path: Path) -> ProcessReport:
+    """Return the report of a file. The program's own environment may have another release, or write there itself."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ProcessReport)
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        problem = (
+            f"its report cannot be read ({error}); is another release of sigcontract installed for the program than "
+            "for this command? Its dumps, if it wrote any, are in the folder"
+        )
+        return _failed(problem, process_id=_process_id(path), program="python")
+
+
+def _process_id(report: Path) -> int:
+    """Return the process that a file of the status folder is named for, 0 where it is named for none."""
+    return int(report.stem) if report.stem.isascii() and report.stem.isdecimal() else 0
 
 
 def _checked(report: ProcessReport) -> ProcessReport:

@@ -79,7 +79,10 @@ class EndHooks:
 
     def _received_numbers(self) -> bytes:
         """Wait for signals. Empty where the program closed every file that it did not open: it may have this number."""
-        return os.read(self._read_end, 64) if self._is_open(self._read_end) else b""
+        try:
+            return os.read(self._read_end, 64) if self._is_open(self._read_end) else b""
+        except OSError:  # closed in between
+            return b""
 
     def _is_open(self, end: int) -> bool:
         try:

@@ -41,7 +41,7 @@ def test_without_bindings_the_remedy_is_the_extra(monkeypatch: pytest.MonkeyPatc
         CudaDriver()
     assert (caught.value.reason, caught.value.code) == ("no_bindings", "no_bindings")
     assert "cuda-bindings 12.8 or later cannot be imported" in str(caught.value)
-    assert "pip install 'sigcontract[cuda]'" in str(caught.value)
+    assert "pip install 'sigcontract[cuda13]', or 'sigcontract[cuda12]'" in str(caught.value)
     assert isinstance(caught.value.__cause__, ImportError)
 
 

@@ -9,7 +9,7 @@ from sigcontract.driver.measuring.profile import measure_profile
 from sigcontract.driver.measuring.rig import Probe, ProbeRig
 from sigcontract.driver.observing.cupti import loaded_cupti
 from sigcontract.errors import DriverCallError
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.profile import DriverProfile
 from sigcontract.profiles import shipped_profile
 from sigcontract.wire.codec import decode, encode

@@ -5,7 +5,8 @@ import pytest
 from sigcontract.driver.measuring import verify as verify_module
 from sigcontract.driver.measuring.verify import UpdateVerification, verify_update
 from sigcontract.errors import UsageError
-from sigcontract.model.findings import UpdateResult, Verdict
+from sigcontract.model.cuda import UpdateResult
+from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import Dependency, GraphSignature
 from sigcontract.model.nodes import EmptyNode
 from sigcontract.profiles import shipped_profile

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 import sigcontract as sc
-from sigcontract.model.attributes import AttributeId, ClusterDim
+from sigcontract.model.attributes import ClusterDim
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.findings import DumpDiff
 from sigcontract.model.graph import GraphSignature

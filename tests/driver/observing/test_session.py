@@ -13,7 +13,7 @@ from sigcontract.driver.observing.modules import ModuleLedger
 from sigcontract.driver.observing.observations import Observations
 from sigcontract.driver.observing.session import observable_attributes
 from sigcontract.errors import ObserveError
-from sigcontract.model.attributes import AttributeId
+from sigcontract.model.cuda import AttributeId
 from sigcontract.profiles import shipped_profile
 from tests.driver.fake_cupti import FakeCupti, FakeProgram, attribute
 
@@ -240,16 +240,17 @@ def test_threads_that_launch_at_once_are_told_apart(cupti: FakeCupti, seen: Obse
         def inside() -> None:
             cupti.graph(Resource.GRAPHNODE_CREATED, graph=program.capturing[1], node=first)
             inside_first.set()
-            assert second_done.wait(5)
+            assert second_done.wait(60)
 
         cupti.api("cuLaunchKernel", 0xF, 0, 0, 0, 0, 0x77, inside=inside)
 
     thread = threading.Thread(target=launch_slowly)
     thread.start()
-    assert inside_first.wait(5)
+    assert inside_first.wait(60)
     second = program.launch(2, PREFERRED)
     second_done.set()
-    thread.join()
+    thread.join(60)
+    assert not thread.is_alive()
     assert seen.attributes(first) == {}
     assert seen.attributes(second) == {11: DIM_4}
 

@@ -12,7 +12,6 @@ from sigcontract.driver.reading.attribute_values import (
 from sigcontract.errors import GraphReadError
 from sigcontract.model.attributes import (
     AccessPolicyWindow,
-    AttributeId,
     AttributeValue,
     ClusterDim,
     DeviceUpdatableNode,
@@ -22,6 +21,7 @@ from sigcontract.model.attributes import (
     ProgrammaticEvent,
     RawValue,
 )
+from sigcontract.model.cuda import AttributeId
 
 #: What C writes, and what it means: layouts of CUlaunchAttributeValue in cuda.h.
 WRITTEN: list[tuple[int, str, AttributeValue]] = [

@@ -7,7 +7,8 @@ from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.reading.attribute_values import encode_attribute
 from sigcontract.driver.reading.graph import read_graph
 from sigcontract.errors import AttributeUnknownError, DriverCallError, GraphReadError
-from sigcontract.model.attributes import AttributeId, ClusterDim
+from sigcontract.model.attributes import ClusterDim
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency, GraphSignature
 from sigcontract.model.nodes import (

@@ -9,7 +9,8 @@ from sigcontract.driver.reading import kernel_nodes
 from sigcontract.driver.reading.attribute_values import ATTRIBUTE_CUDA_VERSION, encode_attribute
 from sigcontract.driver.reading.graph import read_graph
 from sigcontract.errors import DriverCallError, GraphReadError
-from sigcontract.model.attributes import AttributeId, AttributeValue, ClusterDim, RawValue
+from sigcontract.model.attributes import AttributeValue, ClusterDim, RawValue
+from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.nodes import KernelNodeSignature
 from tests.driver.build import GraphBuilder

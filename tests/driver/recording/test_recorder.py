@@ -6,9 +6,10 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -28,6 +29,8 @@ from tests.update.build import graph, kernel
 
 #: The module; its name in the package is that of its function.
 OBSERVE = importlib.import_module("sigcontract.driver.observing.session")
+#: How long a thread is waited for before its test fails.
+WAIT_SECONDS = 60
 GRAPHS = {1: graph(kernel()), 2: graph(kernel(), kernel(grid=9)), 3: graph(kernel())}
 
 
@@ -69,6 +72,21 @@ def recorder(path: Path, cupti: FakeCupti) -> Iterator[Recorder]:
         yield recorder
 
 
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> "SimpleQueue[Path]":
+    """Return a queue of the files that were written, each once it is there; writing waits for nothing."""
+    files: SimpleQueue[Path] = SimpleQueue()
+    save = record.save  # type: ignore[attr-defined]  # what it writes by
+
+    def saved(dump: SignatureDump, path: Path) -> None:
+        save(dump, path)
+        files.put(path)
+
+    monkeypatch.setattr(record, "save", saved)
+    monkeypatch.setattr("sigcontract.driver.recording.writer._DELAY_SECONDS", 0.0)
+    return files
+
+
 def dump_at(path: Path) -> SignatureDump:
     dump = sc.load(path)
     assert isinstance(dump, SignatureDump)
@@ -108,22 +126,14 @@ def test_a_process_without_graphs_leaves_no_file(recorder: Recorder, path: Path)
 
 
 def test_what_was_recorded_is_on_disk_while_the_process_runs(
-    recorder: Recorder, program: FakeProgram, path: Path
+    recorder: Recorder, program: FakeProgram, path: Path, written: "SimpleQueue[Path]"
 ) -> None:
-    program.instantiate(1)
-    waited_until(path.exists)
-    dump = dump_at(path)
-    assert (len(dump.graphs), dump.complete) == (1, False)
-    program.instantiate(2)
-    waited_until(lambda: len(dump_at(path).graphs) == 2)
+    for count in (1, 2):
+        program.instantiate(count)
+        assert written.get(timeout=WAIT_SECONDS) == path
+        dump = dump_at(path)
+        assert (len(dump.graphs), dump.complete) == (count, False)
     assert recorder.saved
-
-
-def waited_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(
@@ -293,19 +303,22 @@ def test_a_write_that_hangs_does_not_keep_the_process_from_ending(
 ) -> None:
     monkeypatch.setattr("sigcontract.driver.recording.writer._END_SECONDS", 0.05)
     monkeypatch.setattr("sigcontract.driver.recording.writer._DELAY_SECONDS", 0.0)
-    started: list[int] = []
+    started, released = threading.Event(), threading.Event()
 
     def hang(_dump: SignatureDump, _target: Path) -> None:
-        started.append(1)
-        time.sleep(0.5)
+        started.set()
+        released.wait(WAIT_SECONDS)
 
     with monkeypatch.context() as patch:
         patch.setattr(record, "save", hang)
         program.instantiate(1)
-        waited_until(lambda: bool(started))
+        (writing,) = (thread for thread in threading.enumerate() if thread.name == "sigcontract-record")
+        assert started.wait(WAIT_SECONDS)
         recorder.close()
         assert any("did not end in time" in problem for problem in recorder.problems)
-        time.sleep(0.6)
+        released.set()
+        writing.join(WAIT_SECONDS)
+        assert not writing.is_alive()
 
 
 def test_graphs_of_one_model_share_their_nodes(recorder: Recorder, program: FakeProgram) -> None:
@@ -343,8 +356,7 @@ def test_a_rank_that_the_program_gave_itself_is_kept(
 
 
 FORK = """
-import os, sys
-from pathlib import Path
+import os, sys, threading
 from importlib import import_module
 from sigcontract.driver.recording import recorder as record
 from tests.update.build import graph, kernel
@@ -352,6 +364,11 @@ from tests.driver.fake_cupti import FakeCupti, FakeProgram
 fake = FakeCupti()
 import_module("sigcontract.driver.observing.session").Cupti = lambda: fake
 record.read_graph = lambda handle, observations: graph(*[kernel()] * handle)
+saved, save = threading.Event(), record.save
+def and_say_so(*given):
+    save(*given)
+    saved.set()
+record.save = and_say_so
 program = FakeProgram(fake)
 program.nodes = {1: [], 2: [], 3: []}
 recorder = record.record_to(sys.argv[1])
@@ -398,7 +415,7 @@ os.kill(os.getpid(), signal.SIGUSR2)
 print(len(sc.load(sys.argv[1]).graphs), flush=True)
 program.instantiate(3)
 """
-    program = begun.replace("import os, sys", "import os, sys, sigcontract as sc") + demand + ending
+    program = begun.replace("import os, sys", "import sigcontract as sc, os, sys") + demand + ending
     ended = subprocess.run(
         [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False, timeout=60
     )
@@ -417,8 +434,7 @@ def test_a_signal_after_the_end_writes_nothing(path: Path, program: FakeProgram)
 
 def test_a_killed_process_leaves_a_whole_dump_that_says_it_is_not_complete(path: Path) -> None:
     program = textwrap.dedent(FORK).partition("child = os.fork()")[0] + (
-        "import time, signal\nwhile not Path(sys.argv[1]).exists(): time.sleep(0.02)\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
+        "import signal\nassert saved.wait(60)\nos.kill(os.getpid(), signal.SIGKILL)\n"
     )
     ended = subprocess.run([sys.executable, "-c", program, str(path)], check=False, timeout=60)
     assert ended.returncode == -signal.SIGKILL

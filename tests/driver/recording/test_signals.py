@@ -3,18 +3,22 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from sigcontract.driver.recording.signals import EndHooks
+
 START = """
-import ctypes, os, signal, sys, threading, time
+import ctypes, os, signal, sys, threading
 from sigcontract.driver.recording.signals import EndHooks
 def write(ends):
     with open(sys.argv[1], "a") as file: file.write("end " if ends else "now ")
 def ready():
     print("ready", flush=True)
+def wait_for_ever():
+    threading.Event().wait()
+signal.alarm(60)  # a program that hangs where it should not fails its test, and is gone
 """
 INSTALL = "told = EndHooks(write, signal.SIGUSR2).install()\n"
 #: Waiting for a mutex that nobody gives back: no signal wakes it, as none wakes a driver that hangs.
@@ -38,15 +42,18 @@ class Process:
         )
 
     def ready(self) -> None:
+        self.says("ready")
+
+    def says(self, line: str) -> None:
         assert self.process.stdout is not None
-        assert self.process.stdout.readline() == "ready\n"
+        assert self.process.stdout.readline() == f"{line}\n"
 
     def send(self, number: int) -> None:
         self.process.send_signal(number)
 
     def end(self) -> tuple[int, str, str]:
         """Return status, output and what was written."""
-        output, errors = self.process.communicate(timeout=20)
+        output, errors = self.process.communicate(timeout=60)
         assert errors == ""
         return self.process.returncode, output, self.written.read_text() if self.written.exists() else ""
 
@@ -71,10 +78,13 @@ def test_a_program_that_ends_while_its_signal_is_written_ends_by_the_signal(tmp_
     slow = """
 plain = write
 def write(ends):
-    writing.set(); time.sleep(0.5); plain(ends)
-writing = threading.Event()
+    writing.set(); at_end.wait(); plain(ends)
+writing, at_end = threading.Event(), threading.Event()
 """
     ending = """
+import atexit
+atexit.register(at_end.set)  # comes before the hook, which was there first
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # the main thread learns of it when it is woken
 def start(self): raise RuntimeError("can't start new thread")
 threading.Thread.start = start
 ready(); writing.wait()
@@ -85,7 +95,7 @@ ready(); writing.wait()
     assert program.end() == (-signal.SIGTERM, "", "end ")
 
 
-@pytest.mark.parametrize("waiting", ["ready(); time.sleep(30)", HANG], ids=["in Python", "hung in C"])
+@pytest.mark.parametrize("waiting", ["ready(); wait_for_ever()", HANG], ids=["in Python", "hung in C"])
 def test_sigterm_writes_and_ends_by_the_signal(tmp_path: Path, waiting: str) -> None:
     program = Process(tmp_path, INSTALL + waiting)
     program.ready()
@@ -95,32 +105,34 @@ def test_sigterm_writes_and_ends_by_the_signal(tmp_path: Path, waiting: str) -> 
 
 def test_sigterm_ends_a_process_whose_write_hangs(tmp_path: Path) -> None:
     slow = "import sigcontract.driver.recording.signals as module\nmodule._WRITE_SECONDS = 0.1\n"
-    hang = "def write(ends): write_began = time.sleep(30)\n"
-    program = Process(tmp_path, slow + hang + INSTALL + "ready(); time.sleep(30)")
+    hang = "def write(ends): wait_for_ever()\n"
+    program = Process(tmp_path, slow + hang + INSTALL + "ready(); wait_for_ever()")
     program.ready()
     program.send(signal.SIGTERM)
     assert program.end()[0] == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("waiting", ["ready(); time.sleep(30)", HANG], ids=["in Python", "hung in C"])
+@pytest.mark.parametrize("waiting", ["ready(); wait_for_ever()", HANG], ids=["in Python", "hung in C"])
 def test_the_demanded_dump_is_written_and_the_program_goes_on(tmp_path: Path, waiting: str) -> None:
-    program = Process(tmp_path, INSTALL + waiting)
+    telling = """
+plain = write
+def write(ends):
+    plain(ends); os.write(1, b"written\\n")
+"""
+    program = Process(tmp_path, telling + INSTALL + waiting)
     program.ready()
     program.send(signal.SIGUSR2)
-    deadline = time.monotonic() + 10
-    while not (program.written.exists() and "now" in program.written.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    program.says("written")
     program.send(signal.SIGKILL)
     status, _, written = program.end()
     assert status == -signal.SIGKILL
-    assert "end" not in written
+    assert set(written.split()) == {"now"}
 
 
 def test_a_program_keeps_its_own_handlers(tmp_path: Path) -> None:
     own = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); signal.signal(signal.SIGUSR2, signal.SIG_IGN)\n"
     for program in (own + INSTALL, INSTALL + own):
-        process = Process(tmp_path, program + "ready(); time.sleep(30)")
+        process = Process(tmp_path, program + "ready(); wait_for_ever()")
         process.ready()
         process.send(signal.SIGUSR2)
         process.send(signal.SIGTERM)
@@ -133,7 +145,7 @@ found = signal.getsignal(signal.SIGTERM)
 def handler(number, frame):
     print("own", flush=True); found(number, frame)
 signal.signal(signal.SIGTERM, handler)
-ready(); time.sleep(30)
+ready(); wait_for_ever()
 """
     program = Process(tmp_path, INSTALL + chained)
     program.ready()
@@ -146,15 +158,27 @@ def test_os_exit_writes_first(tmp_path: Path) -> None:
 
 
 def test_a_forked_child_dies_of_sigterm_alone(tmp_path: Path) -> None:
+    """Two signals to the parent come after, so that it has seen the child's by then, if it ever does."""
+    counting = """
+import warnings; warnings.simplefilter('ignore')
+plain, followed = write, threading.Semaphore(0)
+def write(ends):
+    plain(ends)
+    if threading.current_thread() is not threading.main_thread(): followed.release()
+"""
     fork = """
+reading, writing = os.pipe()
 child = os.fork()
 if child == 0:
-    time.sleep(30)
-time.sleep(0.2); os.kill(child, signal.SIGTERM)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True); time.sleep(0.2)
+    os.write(writing, b"x"); wait_for_ever()
+os.read(reading, 1); os.kill(child, signal.SIGTERM)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+for _ in range(2):
+    os.kill(os.getpid(), signal.SIGUSR2); followed.acquire()
 """
-    program = Process(tmp_path, "import warnings; warnings.simplefilter('ignore')\n" + INSTALL + fork)
-    assert program.end() == (0, f"{-signal.SIGTERM}\n", "")
+    status, output, written = Process(tmp_path, counting + INSTALL + fork).end()
+    assert (status, output) == (0, f"{-signal.SIGTERM}\n")
+    assert set(written.split()) == {"now"}
 
 
 def test_an_event_loop_keeps_its_wake_up(tmp_path: Path) -> None:
@@ -176,11 +200,18 @@ def test_a_wake_up_that_is_taken_stays_so(tmp_path: Path) -> None:
     taken = """
 reading, writing = os.pipe(); os.set_blocking(writing, False); signal.set_wakeup_fd(writing)
 """
-    kept = "assert signal.set_wakeup_fd(-1) == writing\nready(); time.sleep(30)"
+    kept = "assert signal.set_wakeup_fd(-1) == writing\nready(); wait_for_ever()"
     program = Process(tmp_path, taken + INSTALL + kept)
     program.ready()
     program.send(signal.SIGTERM)
     assert program.end() == (-signal.SIGTERM, "", "end ")
+
+
+def test_a_pipe_that_is_closed_as_it_is_about_to_be_read_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    hooks = EndHooks(lambda ends: ends, None)
+    monkeypatch.setattr(hooks, "_is_open", lambda _end: True)
+    assert hooks._read_end == -1
+    assert hooks._received_numbers() == b""
 
 
 def test_outside_of_the_main_thread_signals_are_left_alone_and_that_is_told(tmp_path: Path) -> None:

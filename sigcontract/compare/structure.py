@@ -1,0 +1,248 @@
+"""The order of an old graph's nodes in which they stand as their counterparts in the new graph do.
+
+The driver lists nodes in the order of their creation. Two streams captured in another order give another list of one
+graph: its structure says which node is which, its order does not. Every step is linear in nodes and edges, but for
+sorting the edges of each node, and for a search that ends after a fixed number of steps.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+from sigcontract.model import Dependency
+
+__all__ = ["Reordering", "is_chain", "node_order"]
+
+#: Rounds of refinement; each tells a node by all that it comes after and all that comes after it.
+_ROUNDS = 3
+#: Steps of the search beyond one for each node.
+_STEPS_SPARE = 20_000
+
+_Edges = tuple[Dependency, ...]
+#: Node, from_port, to_port, type.
+_Edge = tuple[int, int, int, int]
+
+
+class Reordering(NamedTuple):
+    """The old graph's nodes in another order.
+
+    Attributes
+    ----------
+    order
+        Recorded index of each node, in the new order.
+    total
+        Whether the two graphs are one structure, so that each node stands at its counterpart's index.
+    exact
+        Whether the search for one structure came to its end.
+    """
+
+    order: list[int]
+    total: bool
+    exact: bool
+
+
+def is_chain(dependencies: Sequence[_Edges]) -> bool:
+    """Say whether each node depends on the one before and on nothing else: then there is no other order."""
+    return all(
+        len(edges) == (index > 0) and all(edge.node == index - 1 for edge in edges)
+        for index, edges in enumerate(dependencies)
+    )
+
+
+def node_order(
+    levels: Sequence[tuple[Sequence[int], Sequence[int]]], old: Sequence[_Edges], new: Sequence[_Edges]
+) -> Reordering:
+    """Return the old graph's nodes in the order of their counterparts in the new one.
+
+    Parameters
+    ----------
+    levels
+        Keys of the old and of the new nodes, the finest first: nodes of one key may correspond.
+    old, new
+        Dependencies of each node.
+
+    Returns
+    -------
+    Reordering
+        By the finest keys under which the two are one structure. Where there are none, an order in which every node
+        still comes after those that it depends on, and the nodes that have a counterpart come in its order.
+    """
+    graphs = _Shape(old), _Shape(new)
+    exact = True
+    if len(old) == len(new):
+        for keys in levels:
+            if sorted(keys[0]) != sorted(keys[1]):
+                continue
+            partner, ended = _one_structure(keys, graphs)
+            if partner is not None:
+                order = [0] * len(old)
+                for index, at in enumerate(partner):
+                    order[at] = index
+                return Reordering(order, total=True, exact=True)
+            exact = exact and ended
+    return Reordering(_led(_partial(levels[0], graphs), graphs[0], len(new)), total=False, exact=exact)
+
+
+class _Shape:
+    """Edges in both directions, and an order in which each node comes after those that it depends on."""
+
+    def __init__(self, dependencies: Sequence[_Edges]) -> None:
+        self.before: list[list[_Edge]] = [
+            [(edge.node, edge.from_port, edge.to_port, edge.type) for edge in edges] for edges in dependencies
+        ]
+        self.after: list[list[_Edge]] = [[] for _ in dependencies]
+        for index, edges in enumerate(self.before):
+            for node, *data in edges:
+                self.after[node].append((index, data[0], data[1], data[2]))
+        self.order = list(_topological(self, range(len(dependencies))))
+
+
+def _topological(shape: _Shape, priority: Sequence[int]) -> Iterator[int]:
+    """Yield the nodes, each after those that it depends on; of those that may come next, the first by priority."""
+    waiting = list(map(len, shape.before))
+    ready = [(priority[index], index) for index, count in enumerate(waiting) if not count]
+    heapify(ready)
+    while ready:
+        _, index = heappop(ready)
+        yield index
+        for node, *_ in shape.after[index]:
+            waiting[node] -= 1
+            if not waiting[node]:
+                heappush(ready, (priority[node], node))
+
+
+def _one_structure(
+    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]
+) -> tuple[list[int] | None, bool]:
+    """Return the new index of each old node where the two are one structure, and whether that could be decided.
+
+    Nodes of different colours cannot correspond. The first colours nearly always do; finer ones cost as much again.
+    """
+    colours = keys
+    distinct = 0
+    for _ in range(_ROUNDS):
+        colours = _refined(_refined(colours, graphs, upward=False), graphs, upward=True)
+        if sorted(colours[0]) != sorted(colours[1]):
+            return None, True
+        found = len(set(colours[0]))
+        if found == distinct:
+            return None, False  # no finer colours, and the search gave up on these
+        distinct = found
+        partner, ended = _isomorphism(colours, graphs)
+        if partner is not None or ended:
+            return partner, ended
+    return None, False
+
+
+def _refined(
+    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape], *, upward: bool
+) -> tuple[list[int], list[int]]:
+    """Return colours that tell nodes apart by all that comes before them, or upward, by all that comes after."""
+    number: dict[Hashable, int] = {}
+    found: list[list[int]] = []
+    for key, shape in zip(keys, graphs, strict=True):
+        colour = [0] * len(key)
+        edges = shape.after if upward else shape.before
+        for index in reversed(shape.order) if upward else shape.order:
+            near = edges[index]
+            seen = [(colour[node], port, to_port, kind) for node, port, to_port, kind in near]
+            if len(seen) > 1:
+                seen.sort()
+            colour[index] = number.setdefault((key[index], *seen), len(number))
+        found.append(colour)
+    return found[0], found[1]
+
+
+def _isomorphism(colours: tuple[list[int], list[int]], graphs: tuple[_Shape, _Shape]) -> tuple[list[int] | None, bool]:
+    """Return the new index of each old node under which all edges correspond, and whether the search came to its end.
+
+    In an order in which each node comes after those that it depends on, a node may go where those went. The first
+    choice is nearly always right, as colours know what comes after; where it is not, the search goes back.
+    """
+    old, new = graphs
+    candidates: dict[Hashable, list[int]] = {}
+    for index in range(len(new.before)):
+        candidates.setdefault(_situation(colours[1][index], new.before[index], None), []).append(index)
+    partner = [-1] * len(old.order)
+    used = bytearray(len(new.order))
+    #: For each node on the way, its candidates and which of them comes next.
+    tried: list[tuple[list[int], int]] = []
+    first: dict[int, int] = {}
+    steps = len(old.order) + _STEPS_SPARE
+    while len(tried) < len(old.order):
+        index = old.order[len(tried)]
+        wanted = candidates.get(_situation(colours[0][index], old.before[index], partner), [])
+        position = first.get(id(wanted), 0)
+        while True:
+            while position < len(wanted) and used[wanted[position]]:
+                position += 1
+                steps -= 1
+            if position < len(wanted):
+                break
+            if not tried or steps < 0:
+                return None, steps >= 0
+            # Take back the choice before, and take the next candidate there.
+            first.clear()
+            wanted, position = tried.pop()
+            index = old.order[len(tried)]
+            used[partner[index]] = 0
+            partner[index] = -1
+            position += 1
+            steps -= 1
+        partner[index] = wanted[position]
+        used[wanted[position]] = 1
+        first[id(wanted)] = position + 1
+        tried.append((wanted, position))
+    return partner, True
+
+
+def _situation(colour: int, edges: Sequence[_Edge], partner: Sequence[int] | None) -> Hashable:
+    """Return a node's colour and dependencies, as indices in the new graph."""
+    if partner is None:
+        return (colour, *sorted(edges))
+    seen = [(partner[node], port, to_port, kind) for node, port, to_port, kind in edges]
+    return (colour, *sorted(seen))
+
+
+def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]) -> list[int]:
+    """Return the new index of each old node, or -1: of nodes that agree in all that comes before or after them."""
+    down = _refined(keys, graphs, upward=False)
+    both = _refined(down, graphs, upward=True)
+    up = _refined(keys, graphs, upward=True)
+    partner, taken = [-1] * len(keys[0]), [-1] * len(keys[1])
+    for colours, upward in ((both, False), (down, False), (up, True)):
+        _pair(colours, graphs, partner, taken, upward=upward)
+    return partner
+
+
+def _pair(
+    colours: tuple[Sequence[int], Sequence[int]],
+    graphs: tuple[_Shape, _Shape],
+    partner: list[int],
+    taken: list[int],
+    *,
+    upward: bool,
+) -> None:
+    """Pair nodes of one colour whose neighbours are paired with each other, in order."""
+    old, new = ((shape.after if upward else shape.before) for shape in graphs)
+    candidates: dict[Hashable, list[int]] = {}
+    for index in reversed(range(len(new))):
+        if taken[index] < 0:
+            candidates.setdefault(_situation(colours[1][index], new[index], None), []).append(index)
+    for index in reversed(graphs[0].order) if upward else graphs[0].order:
+        if partner[index] < 0:
+            found: Mapping[Hashable, list[int]] = candidates
+            waiting = found.get(_situation(colours[0][index], old[index], partner))
+            if waiting:
+                partner[index] = waiting.pop()
+                taken[partner[index]] = index
+
+
+def _led(partner: Sequence[int], shape: _Shape, last: int) -> list[int]:
+    """Return the nodes in the order of their partners; one without any comes right after what it depends on."""
+    priority = [0] * len(partner)
+    for index in shape.order:
+        at = partner[index]
+        before = [priority[node] for node, *_ in shape.before[index]]
+        priority[index] = at if at >= 0 else max(before, default=last if shape.after[index] else 0)
+    return list(_topological(shape, priority))

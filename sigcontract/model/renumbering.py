@@ -1,0 +1,193 @@
+"""Records with their process-local numbers replaced: derived from what each field declares (`ProcessLocal`)."""
+
+from collections.abc import Callable
+from functools import cache
+from operator import is_
+from typing import Any, NamedTuple
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from sigcontract.model.graph import graph_fields
+from sigcontract.model.handles import ProcessLocal, field_parts
+from sigcontract.model.record import Record
+
+__all__ = ["Identities", "LocalFields", "Renumbering", "local_fields"]
+
+#: What takes the place of a number that is dropped, where it is not 0.
+_NOTHING = {"conditional": "0x" + "0" * 16}
+
+
+class LocalFields(NamedTuple):
+    """Which fields of a record hold process-local numbers, by themselves or in the records they hold.
+
+    Attributes
+    ----------
+    handles
+        Fields that hold one, with what it stands for.
+    holders
+        Fields that hold records with such fields, graphs not included.
+    """
+
+    handles: tuple[tuple[str, ProcessLocal], ...]
+    holders: tuple[str, ...]
+
+
+@cache
+def local_fields(cls: type) -> LocalFields:
+    """Return the fields of a record type that hold process-local numbers; none for any other type.
+
+    Raises
+    ------
+    TypeError
+        A field is a `Handle` and does not declare what it stands for.
+    """
+    if not issubclass(cls, Record):
+        return LocalFields((), ())
+    handles, holders = [], []
+    for name, parts in field_parts(cls).items():
+        if name in graph_fields(cls):
+            continue
+        metas = [part.extra for part in parts if isinstance(part, Meta) and part.extra is not None]
+        declared = [extra["handle"] for extra in metas if "handle" in extra]
+        facts = [fact for fact in declared if fact is not None]
+        if declared and not facts:
+            raise TypeError(f"{cls.__name__}.{name} is a Handle; say what it stands for in Meta(extra=handle(...))")
+        handles += [(name, fact) for fact in facts]
+        if any(any(local_fields(part)) for part in parts if isinstance(part, type) and issubclass(part, Record)):
+            holders.append(name)
+    return LocalFields(tuple(handles), tuple(holders))
+
+
+class _Plan(NamedTuple):
+    """What there is to do with the records of one type, in this order; most fields take the shortest way."""
+
+    holders: tuple[str, ...]
+    #: Fields to drop, with what takes the number's place.
+    dropped: tuple[tuple[str, Any], ...]
+    #: Fields to renumber, 0 standing for nothing.
+    plain: tuple[tuple[str, Callable[[Any], int]], ...]
+    #: Fields to renumber under a condition, or of which 0 does not stand for nothing.
+    special: tuple[tuple[str, Callable[[Any], int], ProcessLocal], ...]
+
+
+class Renumbering:
+    """Replaces the process-local numbers of records; graphs inside of them are left as they are.
+
+    Parameters
+    ----------
+    numbers_of
+        Called with a kind; returns what gives the new number for an old one of that kind. The old number of a function
+        known by its CUkernel alone is a pair, since a CUfunction of the same number is another one. The answers must
+        not change: what many records hold is renumbered once.
+    """
+
+    def __init__(self, numbers_of: Callable[[str], Callable[[Any], int]]) -> None:
+        self._numbers_of = numbers_of
+        self._plans: dict[type, _Plan | None] = {int: None, type(None): None}
+        # By the id of what is held, which is kept beside so that the id stays its own.
+        self._held: dict[int, tuple[Any, Any]] = {}
+
+    def record(self, record: Any) -> Any:  # noqa: C901  the inner loop of every portable digest
+        """Return the record with every number replaced. What it holds comes first, then its own, in field order.
+
+        Raises
+        ------
+        TypeError
+            It, or what a field holds, is no record.
+        """
+        cls = type(record)
+        plan = self._plans[cls] if cls in self._plans else self._planned(cls)
+        if plan is None:
+            return record
+        holders, dropped, plain, special = plan
+        changed: dict[str, Any] = {}
+        for name in holders:
+            held = getattr(record, name)
+            known = self._held.get(id(held))
+            if known is None:
+                known = self._held[id(held)] = held, self._renumbered(held)
+            if known[1] is not held:
+                changed[name] = known[1]
+        for name, nothing in dropped:
+            value = getattr(record, name)
+            if value and value != nothing:
+                changed[name] = nothing
+        for name, number_of in plain:
+            value = getattr(record, name)
+            if value:
+                changed[name] = number_of(value)
+        for name, number_of, fact in special:
+            old = _old_number(record, name, fact)
+            if old is not None:
+                changed[name] = number_of(old)
+        return replace(record, **changed) if changed else record
+
+    def _planned(self, cls: type) -> _Plan | None:
+        if not issubclass(cls, Record):
+            raise TypeError(f"{cls.__name__} is no record")
+        handles, holders = local_fields(cls)
+        plan = None
+        if handles or holders:
+            kept = [(name, self._numbers_of(fact.kind), fact) for name, fact in handles if fact.renumbered]
+            plain = [fact.zero_is_none and fact.only_if is None and fact.or_else is None for _, _, fact in kept]
+            plan = _Plan(
+                holders,
+                tuple((name, _NOTHING.get(fact.kind, 0)) for name, fact in handles if not fact.renumbered),
+                tuple(one[:2] for one, is_plain in zip(kept, plain, strict=True) if is_plain),
+                tuple(one for one, is_plain in zip(kept, plain, strict=True) if not is_plain),
+            )
+        self._plans[cls] = plan
+        return plan
+
+    def _renumbered(self, held: Any) -> Any:
+        if not isinstance(held, tuple):
+            return self.record(held)
+        found = tuple([self.record(item) for item in held])
+        return held if all(map(is_, found, held)) else found
+
+
+def _old_number(record: Any, name: str, fact: ProcessLocal) -> Any:
+    """Return what a field says is to be renumbered: None for nothing, a pair where another field stands in."""
+    value = getattr(record, name)
+    if value is None or (fact.only_if is not None and getattr(record, fact.only_if[0]) != fact.only_if[1]):
+        return None
+    if value or not fact.zero_is_none:
+        return value
+    other = 0 if fact.or_else is None else getattr(record, fact.or_else)
+    return (fact.or_else, other) if other else None
+
+
+class Identities:
+    """Finds all that is renumbered in records in portable form, graphs inside left out."""
+
+    def __init__(self) -> None:
+        # What many records hold is searched once; by its id, and kept beside so that the id stays its own.
+        self._held: dict[int, tuple[Any, list[tuple[str, str, int]]]] = {}
+
+    def of(self, record: Any) -> list[tuple[str, str, int]]:
+        """Return path, kind and number of each."""
+        cls: type = type(record)
+        handles, holders = local_fields(cls)
+        found: list[tuple[str, str, int]] = []
+        for name, fact in handles:
+            number = getattr(record, name)
+            local = fact.only_if is None or getattr(record, fact.only_if[0]) == fact.only_if[1]
+            if number and local and fact.renumbered:
+                found.append((f".{name}", fact.kind, number))
+        for name in holders:
+            held = getattr(record, name)
+            known = self._held.get(id(held))
+            if known is None:
+                known = self._held[id(held)] = held, self._held_by(held)
+            found += [(f".{name}{path}", kind, number) for path, kind, number in known[1]]
+        return found
+
+    def _held_by(self, held: Any) -> list[tuple[str, str, int]]:
+        if not isinstance(held, tuple):
+            return self.of(held)
+        return [
+            (f"[{index}]{path}", kind, number)
+            for index, item in enumerate(held)
+            for path, kind, number in self.of(item)
+        ]

@@ -1,0 +1,214 @@
+"""Groups of recorded graphs under a policy, and why two are not in one. Needs no driver."""
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from sigcontract.errors import UsageError
+from sigcontract.model import (
+    DriverProfile,
+    EmptyNode,
+    Finding,
+    GraphSignature,
+    LabeledGraph,
+    Record,
+    Text,
+    UInt32,
+)
+from sigcontract.update import (
+    Group,
+    Grouping,
+    NodeJudge,
+    check_policy,
+    same,
+)
+from sigcontract.wire import (
+    validate,
+    wrong_type,
+)
+
+__all__ = ["Group", "GroupReport", "GroupStats", "GroupSummary", "NearestMiss", "SignatureRegistry"]
+
+_EMPTY = EmptyNode()
+
+
+class GroupStats(Record, frozen=True, kw_only=True):
+    """How many graphs fell into how many groups."""
+
+    graphs: Annotated[UInt32, Meta(description="Graphs registered.")]
+    groups: Annotated[UInt32, Meta(description="Groups that they fell into.")]
+    singletons: Annotated[UInt32, Meta(description="Groups of one graph.")]
+    largest: Annotated[UInt32, Meta(description="Graphs in the largest group.")]
+
+
+class GroupSummary(Record, frozen=True, kw_only=True):
+    """One group of a report."""
+
+    index: Annotated[UInt32, Meta(description="Position in the order of first arrival.")]
+    size: Annotated[UInt32, Meta(description="Graphs in the group.")]
+    nodes: Annotated[UInt32, Meta(description="Nodes of its first graph, children's not included.")]
+    label: Annotated[Text, Meta(description="Label of its first graph.")]
+    alone: Annotated[tuple[Finding, ...], Meta(description="Why no other graph can join; empty if others can.")]
+
+
+class NearestMiss(Record, frozen=True, kw_only=True):
+    """A group of one graph, its closest match, and the differences between the two."""
+
+    group: Annotated[UInt32, Meta(description="Index of the group.")]
+    other: Annotated[UInt32, Meta(description="Index of the closest of the groups that it was compared with.")]
+    findings: Annotated[tuple[Finding, ...], Meta(description="The differences that keep the two from sharing.")]
+
+
+class GroupReport(Record, frozen=True, kw_only=True):
+    """What was the same, what stood alone, and the closest match of that."""
+
+    policy: Annotated[Text, Meta(description="The policy.")]
+    stats: Annotated[GroupStats, Meta(description="The counts.")]
+    groups: Annotated[tuple[GroupSummary, ...], Meta(description="Every group, in order of first arrival.")]
+    singletons: Annotated[tuple[UInt32, ...], Meta(description="Indices of the groups of one graph.")]
+    nearest: Annotated[tuple[NearestMiss, ...], Meta(description="Closest matches of the first groups of one graph.")]
+
+
+class SignatureRegistry:
+    """Groups of graph signatures that are the same under a policy. Works on records alone, without CUDA.
+
+    A registration costs the same however many groups there are: graphs are found by the policy's key. Not safe to
+    use from several threads at once.
+
+    Parameters
+    ----------
+    policy
+        ``exact`` (every recorded field), ``share``, ``share-functions`` or ``portable``.
+    profile
+        What the driver can read and keeps stale. Without it, an unreadable attribute keeps a graph alone, unless
+        NVIDIA's documents or the code's compute capability prove that the attribute has no effect.
+    flags
+        CUgraphInstantiate_flags of the executables to be shared, as for `sigcontract.update.policies.same`.
+
+    Raises
+    ------
+    UsageError
+        No policy has that name, or the profile is not a DriverProfile.
+    """
+
+    def __init__(self, policy: str = "exact", profile: DriverProfile | None = None, *, flags: int = 0) -> None:
+        check_policy(policy)
+        if profile is not None and not isinstance(profile, DriverProfile):
+            raise wrong_type("profile", "DriverProfile", profile)
+        self.policy: Final = policy
+        self.profile: Final = profile
+        self._flags = flags
+        self._grouping: Grouping[LabeledGraph] = Grouping(policy, NodeJudge(profile, flags))
+        self._validated: dict[int, Record] = {}
+
+    def __len__(self) -> int:
+        return len(self._grouping.groups)
+
+    @property
+    def groups(self) -> tuple[Group[LabeledGraph], ...]:
+        """The groups, in order of first arrival."""
+        return tuple(self._grouping.groups)
+
+    def register(self, signature: GraphSignature, label: str | None = None) -> Group[LabeledGraph]:
+        """Put a graph into the group of graphs that are the same, or into a new one.
+
+        Parameters
+        ----------
+        signature
+            The graph. It is validated; a record that was seen before is not validated again.
+        label
+            A name for reports; by default its number in the order of arrival, as ``#7``.
+
+        Returns
+        -------
+        Group
+            The same object for every graph that is the same.
+
+        Raises
+        ------
+        RecordError
+            The record is invalid; the registry is unchanged.
+        """
+        self._validate(signature)
+        return self._grouping.add(self._labelled(signature, label))
+
+    def register_alone(self, signature: GraphSignature, label: str, alone: tuple[Finding, ...]) -> Group[LabeledGraph]:
+        """Put a graph into a group of its own that no other graph can join, for the reason given.
+
+        Raises
+        ------
+        RecordError
+            The record is invalid; the registry is unchanged.
+        """
+        self._validate(signature)
+        return self._grouping.add(self._labelled(signature, label), alone)
+
+    def _labelled(self, signature: GraphSignature, label: str | None) -> LabeledGraph:
+        return LabeledGraph(label=f"#{len(self._grouping)}" if label is None else label, graph=signature)
+
+    def why_not(
+        self, a: Group[LabeledGraph] | GraphSignature, b: Group[LabeledGraph] | GraphSignature
+    ) -> tuple[Finding, ...]:
+        """Return the differences that keep two graphs, or the first graphs of two groups, from sharing."""
+        return same(self.policy, _graph(a), _graph(b), self.profile, flags=self._flags).reasons
+
+    def stats(self) -> GroupStats:
+        """Count graphs, groups, groups of one graph, and the largest group."""
+        groups = self._grouping.groups
+        return GroupStats(
+            graphs=len(self._grouping),
+            groups=len(groups),
+            singletons=sum(len(group) == 1 for group in groups),
+            largest=max(map(len, groups), default=0),
+        )
+
+    def report(self, *, nearest: int = 20) -> GroupReport:
+        """Report what is the same, what stands alone, and the closest match of what stands alone.
+
+        Parameters
+        ----------
+        nearest
+            Groups of one graph for which the closest match is searched, at most. Each is compared with the few
+            graphs most similar to it by kinds and names of nodes.
+        """
+        groups = self._grouping.groups
+        singletons = tuple(group.index for group in groups if len(group) == 1)
+        found = ((index, self._grouping.nearest(groups[index])) for index in singletons[:nearest])
+        return GroupReport(
+            policy=self.policy,
+            stats=self.stats(),
+            groups=tuple(
+                GroupSummary(
+                    index=group.index,
+                    size=len(group),
+                    nodes=len(group.representative.graph.nodes),
+                    label=group.representative.label,
+                    alone=group.alone,
+                )
+                for group in groups
+            ),
+            singletons=singletons,
+            nearest=tuple(
+                NearestMiss(group=index, other=match.group.index, findings=match.findings)
+                for index, match in found
+                if match is not None
+            ),
+        )
+
+    def _validate(self, signature: GraphSignature) -> None:
+        """Raise unless it is a valid signature. Graphs share nodes, so each node object is validated once."""
+        if not isinstance(signature, GraphSignature):
+            raise UsageError(f"register takes a GraphSignature, not {type(signature).__name__}; read_graph makes one")
+        if id(signature) in self._validated:
+            return
+        if all(id(node) in self._validated for node in signature.nodes):
+            validate(GraphSignature(nodes=(_EMPTY,) * len(signature.nodes), dependencies=signature.dependencies))
+        else:
+            validate(signature)
+        # Kept alive here, so that an id names the same record for as long as the registry lives.
+        self._validated.update((id(node), node) for node in signature.nodes)
+        self._validated[id(signature)] = signature
+
+
+def _graph(subject: Group[LabeledGraph] | GraphSignature) -> GraphSignature:
+    return subject.representative.graph if isinstance(subject, Group) else subject

@@ -1,0 +1,48 @@
+"""Whether the driver does what it says: an update carried out once more, with kernels that report their launch."""
+
+from typing import TYPE_CHECKING, cast
+
+from sigcontract.driver import (
+    verify_update,
+)
+from sigcontract.errors import DriverError, UsageError
+from sigcontract.model import (
+    UpdateResult,
+)
+
+if TYPE_CHECKING:
+    from sigcontract.driver import (
+        BuildApi,
+        DriverApi,
+    )
+    from sigcontract.model import (
+        GraphSignature,
+    )
+
+__all__ = ["doubt_of_update"]
+
+
+def doubt_of_update(driver: "DriverApi", held: "GraphSignature", candidate: "GraphSignature") -> str | None:
+    """Return what speaks against an update that the driver accepted; None if stand-in kernels confirm it.
+
+    An update that cannot be verified is in doubt. What stand-ins lack (``UpdateVerification.left_out``) is not.
+
+    Parameters
+    ----------
+    driver
+        One that can load kernels, as `check_options` makes sure.
+    held
+        The graph that the executable held at its first launch.
+    candidate
+        The graph that it was updated to.
+    """
+    try:
+        answer = verify_update(held, candidate, driver=cast("BuildApi", driver))
+    except (DriverError, UsageError) as error:
+        return str(error)
+    if answer.result != UpdateResult.SUCCESS:
+        return f"the update of the stand-ins is refused, {UpdateResult.name_of(answer.result)}"
+    if answer.differences:
+        first, count = answer.differences[0].path, len(answer.differences)
+        return f"kernels launched unlike in a fresh executable: {count}, the first at {first}"
+    return None

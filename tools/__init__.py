@@ -1,0 +1,1 @@
+"""What maintainers run: generated files, the API reference."""
