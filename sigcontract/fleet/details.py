@@ -16,7 +16,6 @@ from sigcontract.model import (
     FleetGap,
     FleetGapKind,
     FleetRow,
-    GraphDiff,
     SignatureDump,
 )
 from sigcontract.profiles import named_profile
