@@ -32,7 +32,7 @@ class Query(NamedTuple):
 
 def queries() -> dict[str, Query]:
     """Return the questions of this package by name."""
-    folder = files("sigcontract.fleet") / "queries"
+    folder = files("sigcontract.fleet") / "sql"
     found = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         name, _, suffix = file.name.rpartition(".")

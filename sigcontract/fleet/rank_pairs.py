@@ -3,12 +3,12 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from sigcontract.compare import DumpComparison, compare_dumps
-from sigcontract.errors import NotComparableError, SigcontractError, UsageError
+from sigcontract.errors import NotComparableError, SigcontractError
 from sigcontract.fleet.details import Decoded
 from sigcontract.fleet.members import Members, unreadable_gap
 from sigcontract.fleet.ranks import ranges
 from sigcontract.fleet.sources import DumpInput, Source, read_sources
-from sigcontract.model import DriverProfile, FleetGap, FleetGapKind, RankDiff, RankDiffs, Verdict
+from sigcontract.model import DriverProfile, FleetGap, RankDiff, RankDiffs, SignatureDump, Verdict
 
 __all__ = ["compare_by_rank"]
 
@@ -25,7 +25,8 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
 ) -> RankDiffs:
     """Compare the dumps of each rank in one run with those of the same rank in another.
 
-    Ranks whose graphs are those of another rank in both runs are compared once.
+    Ranks whose graphs are those of another rank in both runs, by their headers, are compared once; the digests of the
+    dumps that are decoded for that are checked.
 
     Parameters
     ----------
@@ -62,23 +63,36 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
     diffs: list[RankDiff] = []
     for number, ranks in enumerate(alike.values(), 1):
         each(number, len(alike))
-        rows_of_pair = [rows[ranks[0]] for rows in by_rank]
-        try:
-            before, after = (run(row, verify=True) for run, row in zip(decoded, rows_of_pair, strict=True))
-            compared = compare_dumps(before, after, profile, policy=policy, labels=labels)
-        except UsageError:
-            raise
-        except SigcontractError as error:
-            kind: FleetGapKind = "not-compared" if isinstance(error, NotComparableError) else "unreadable"
-            gaps.append(FleetGap(kind=kind, ranks=ranges(ranks), detail=f"rank {ranges(ranks)}: {error}"))
+        pair = _first_pair(decoded, by_rank, ranks, gaps)
+        if pair is None:
             continue
-        files = [run.sources[row].name for run, row in zip(members, rows_of_pair, strict=True)]
+        try:
+            compared = compare_dumps(*pair, profile, policy=policy, labels=labels)
+        except NotComparableError as error:
+            gaps.append(FleetGap(kind="not-compared", ranks=ranges(ranks), detail=f"rank {ranges(ranks)}: {error}"))
+            continue
+        files = [run.sources[rows[ranks[0]]].name for run, rows in zip(members, by_rank, strict=True)]
         diffs.append(RankDiff(ranks=ranges(ranks), old_file=files[0], new_file=files[1], diff=compared.diff))
         tell(diffs[-1], compared)
     verdicts = [diff.diff.verdict for diff in diffs]
     if gaps or not diffs:
         verdicts.append(Verdict.UNDETERMINED)
     return RankDiffs(verdict=Verdict.worst(verdicts), diffs=tuple(diffs), gaps=tuple(gaps))
+
+
+def _first_pair(
+    decoded: Sequence[Decoded], by_rank: Sequence[dict[int, int]], ranks: list[int], gaps: list[FleetGap]
+) -> tuple[SignatureDump, SignatureDump] | None:
+    """Decode the dumps of the first rank whose dumps are what their headers say; leave out the ranks before it."""
+    while ranks:
+        try:
+            before, after = (run(rows[ranks[0]], verify=True) for run, rows in zip(decoded, by_rank, strict=True))
+        except SigcontractError as error:
+            rank = str(ranks.pop(0))
+            gaps.append(FleetGap(kind="unreadable", ranks=rank, detail=f"rank {rank}: {error}"))
+        else:
+            return before, after
+    return None
 
 
 def _by_rank(members: Members, gaps: list[FleetGap]) -> Iterator[tuple[int, int]]:
