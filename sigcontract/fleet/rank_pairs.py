@@ -63,11 +63,11 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
     diffs: list[RankDiff] = []
     for number, ranks in enumerate(alike.values(), 1):
         each(number, len(alike))
-        pair = _first_pair(decoded, by_rank, ranks, gaps)
-        if pair is None:
+        dumps = _first_pair(decoded, by_rank, ranks, gaps)
+        if dumps is None:
             continue
         try:
-            compared = compare_dumps(*pair, profile, policy=policy, labels=labels)
+            compared = compare_dumps(*dumps, profile, policy=policy, labels=labels)
         except NotComparableError as error:
             gaps.append(FleetGap(kind="not-compared", ranks=ranges(ranks), detail=f"rank {ranges(ranks)}: {error}"))
             continue

@@ -7,10 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from sigcontract.errors import UsageError
-from sigcontract.fleet import comparison, compare_fleet, details, sources
+from sigcontract.fleet import compare_fleet, comparison, details, sources
 from sigcontract.model.dump import DeviceInfo, LibraryVersion, SignatureDump
 from sigcontract.model.fleet import FleetReport
-from sigcontract.wire.codec import encode, save
+from sigcontract.wire import codec
+from sigcontract.wire.codec import encode, read_header, save
 from tests.compare.dumps import without_code
 from tests.fleet.ranks import gemm, job, layer, rank_dump, saved
 from tests.update import build
@@ -400,7 +401,7 @@ def test_a_folder_that_changes_while_it_is_read_is_no_agreement(
 
 def test_a_file_that_goes_before_it_is_decoded_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = saved(tmp_path, job([8, 8, 8]))
-    read = sources.read_header
+    read = read_header
 
     def vanishing(path: str, *, verify: bool) -> object:
         header = read(path, verify=verify)
@@ -425,11 +426,12 @@ def test_machine_code_that_was_not_observed_is_no_agreement() -> None:
 def test_one_dump_of_each_class_is_decoded_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(tmp_path, job([8] * 6 + [16] * 3))
     decoded: list[str] = []
-    load = sources.load
+    load = codec.load
 
     def counting(path: str, **asked: object) -> SignatureDump:
         decoded.append(Path(path).name)
-        return load(path, **asked)  # type: ignore[call-overload,no-any-return]
+        dump: SignatureDump = load(path, **asked)  # type: ignore[call-overload]
+        return dump
 
     monkeypatch.setattr(sources, "load", counting)
     assert deviating(compare_fleet([tmp_path])) == ["6-8"]

@@ -35,6 +35,29 @@ STARTS_WITHIN_SECONDS = 120
 HEAP = "512m"
 MEMORY_LIMIT = "256MB"
 LARGE_ROWS = 8_000_000
+LARGE_NODES = """
+    COPY (
+        SELECT (i // 20000)::BIGINT AS rank, 'bs=' || (i % 50) AS graph, (i % 20000 // 50)::BIGINT AS position,
+            'nodes[' || (i % 20000 // 50) || ']' AS path,
+            md5('g' || (i % 50) || (i % 50 = 7 AND i // 20000 = 3)) AS portable_digest,
+            CASE WHEN i % 50 = 7 THEN md5('n' || (i // 20000 = 3 AND i % 20000 // 50 = 5))
+                ELSE sha256('seed 5' || i) END AS node_digest,
+            'kernel' AS type, 'kernel_' || (i % 11) AS name, 1::BIGINT AS grid_x, 1::BIGINT AS grid_y,
+            1::BIGINT AS grid_z, 1::BIGINT AS block_x, 1::BIGINT AS block_y, 1::BIGINT AS block_z,
+            NULL::BIGINT AS cluster_x, NULL::BIGINT AS cluster_y, NULL::BIGINT AS cluster_z,
+            0::BIGINT AS dynamic_shared_mem_bytes, sha256('c' || (i % 11)) AS code_sha256
+        FROM range({rows}) AS r(i)
+    ) TO '{folder}/nodes/run=1/part-00000.parquet' (FORMAT parquet, COMPRESSION uncompressed)
+"""
+LARGE_GRAPHS = """
+    COPY (
+        SELECT (i // 50)::BIGINT AS rank, 1::BIGINT AS world_size, 'node' AS hostname, 'f' AS file,
+            '2026-12-01T00:00:00Z' AS created_at, true AS complete, 'bs=' || (i % 50) AS graph,
+            400::BIGINT AS node_count, md5('g' || (i % 50) || (i % 50 = 7 AND i // 50 = 3)) AS portable_digest,
+            NULL::VARCHAR AS share_key
+        FROM range({rows}) AS r(i)
+    ) TO '{folder}/graphs/run=1/part-00000.parquet' (FORMAT parquet)
+"""
 
 
 def free_port() -> int:
@@ -113,33 +136,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for table in ("nodes", "graphs"):
         (folder / table / "run=1").mkdir(parents=True)
     with duckdb.connect(":memory:") as connection:
-        connection.execute(
-            f"""
-            COPY (
-                SELECT (i // 20000)::BIGINT AS rank, 'bs=' || (i % 50) AS graph, (i % 20000 // 50)::BIGINT AS position,
-                    'nodes[' || (i % 20000 // 50) || ']' AS path,
-                    md5('g' || (i % 50) || (i % 50 = 7 AND i // 20000 = 3)) AS portable_digest,
-                    CASE WHEN i % 50 = 7 THEN md5('n' || (i // 20000 = 3 AND i % 20000 // 50 = 5))
-                        ELSE sha256('seed 5' || i) END AS node_digest,
-                    'kernel' AS type, 'kernel_' || (i % 11) AS name, 1::BIGINT AS grid_x, 1::BIGINT AS grid_y,
-                    1::BIGINT AS grid_z, 1::BIGINT AS block_x, 1::BIGINT AS block_y, 1::BIGINT AS block_z,
-                    NULL::BIGINT AS cluster_x, NULL::BIGINT AS cluster_y, NULL::BIGINT AS cluster_z,
-                    0::BIGINT AS dynamic_shared_mem_bytes, sha256('c' || (i % 11)) AS code_sha256
-                FROM range({LARGE_ROWS}) AS r(i)
-            ) TO '{folder}/nodes/run=1/part-00000.parquet' (FORMAT parquet, COMPRESSION uncompressed)
-            """
-        )
-        connection.execute(
-            f"""
-            COPY (
-                SELECT (i // 50)::BIGINT AS rank, 1::BIGINT AS world_size, 'node' AS hostname, 'f' AS file,
-                    '2026-12-01T00:00:00Z' AS created_at, true AS complete, 'bs=' || (i % 50) AS graph,
-                    400::BIGINT AS node_count, md5('g' || (i % 50) || (i % 50 = 7 AND i // 50 = 3)) AS portable_digest,
-                    NULL::VARCHAR AS share_key
-                FROM range({LARGE_ROWS // 400}) AS r(i)
-            ) TO '{folder}/graphs/run=1/part-00000.parquet' (FORMAT parquet)
-            """
-        )
+        connection.execute(LARGE_NODES.format(rows=LARGE_ROWS, folder=folder))
+        connection.execute(LARGE_GRAPHS.format(rows=LARGE_ROWS // 400, folder=folder))
     assert sum(file.stat().st_size for file in folder.rglob("*.parquet")) > 512 * 2**20
     return folder
 
@@ -155,7 +153,7 @@ def test_a_query_that_spark_refuses_is_an_error_of_ours(spark: str, tmp_path: Pa
     export_dataset(job([8, 8]), tmp_path)
     own = tmp_path / "own.sql"
     own.write_text("SELECT nothing FROM nowhere")
-    with pytest.raises(EngineError, match="did not answer the query: .*TABLE_OR_VIEW_NOT_FOUND"):
+    with pytest.raises(EngineError, match=r"did not answer the query: .*TABLE_OR_VIEW_NOT_FOUND"):
         query_dataset(str(own), tmp_path, engine=spark)
 
 
