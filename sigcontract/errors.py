@@ -11,6 +11,7 @@ __all__ = [
     "DriverCallError",
     "DriverError",
     "DriverUnavailableError",
+    "EngineError",
     "FileError",
     "GraphReadError",
     "InvariantError",
@@ -170,6 +171,12 @@ class NotComparableError(SigcontractError):
     """Two inputs cannot be compared: different kinds of document, a repeated label, another driver's profile."""
 
     code = "not_comparable"
+
+
+class EngineError(SigcontractError):
+    """An engine that was asked a question cannot be reached, does not take the query, or died."""
+
+    code = "engine"
 
 
 class RegistryError(SigcontractError):

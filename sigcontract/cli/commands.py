@@ -19,6 +19,7 @@ COMMANDS: Final[tuple[str, ...]] = (
     "diff",
     "predict",
     "groups",
+    "fleet",
     "schema",
     "rules",
     "doctor",

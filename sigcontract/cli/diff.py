@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sigcontract.cli.diff_ranks import run_by_rank
 from sigcontract.cli.flags import add_flags
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
@@ -41,6 +42,7 @@ sigcontract diff a.dump.json a.dump.json --pair bs=1 bs=2       two graphs of on
 sigcontract predict a.dump.json --held bs=1 --candidate bs=2    why an update of the one to the other fails
 sigcontract diff a.dump.json b.dump.json --output json=diff.json --output github=-
                                                                 several forms from one run
+sigcontract diff run1 run2                                      two folders, rank by rank
 """
 
 _DESCRIPTION = """\
@@ -70,8 +72,8 @@ def register(subparsers: Subparsers) -> None:
         example=_EXAMPLE,
         formats=_FORMS,
     )
-    parser.add_argument("old", metavar="OLD", help="a dump")
-    parser.add_argument("new", metavar="NEW", help="the dump to compare it with; OLD again, for two graphs of one dump")
+    parser.add_argument("old", metavar="OLD", help="a dump, or a folder of dumps, one for each rank")
+    parser.add_argument("new", metavar="NEW", help="what to compare it with; OLD again, for two graphs of one dump")
     parser.add_argument(
         "--output",
         action="append",
@@ -112,6 +114,8 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, write every form that was asked for, and say whether the gate passed."""
+    if Path(args.old).is_dir() or Path(args.new).is_dir():
+        return run_by_rank(args)
     outputs = [_output(value) for value in args.output] or [(args.format, "-")]
     with _uncollected():
         profile = None if args.profile is None else load_profile(args.profile)

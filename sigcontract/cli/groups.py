@@ -1,12 +1,15 @@
 """``sigcontract groups``: which graphs could share one executable, and what keeps the others apart."""
 
 import argparse
+import shlex
 import sys
 
 from sigcontract.cli.flags import add_flags
 from sigcontract.cli.output import escaped_name
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
+from sigcontract.cli.terminal import columns
+from sigcontract.fleet import compare_fleet
 from sigcontract.model import (
     GroupsReport,
     SignatureDump,
@@ -15,7 +18,9 @@ from sigcontract.profiles import (
     named_profile,
 )
 from sigcontract.report import (
+    fleet_text,
     render_groups,
+    safe,
 )
 from sigcontract.update import (
     MEMORY_SOURCE,
@@ -29,6 +34,9 @@ from sigcontract.wire import (
 )
 
 __all__ = ["register", "run"]
+
+#: Files that a command on one line can name.
+_FILES = 4
 
 _EXAMPLE = """\
 sigcontract groups server.dump.json                             under the widest policy that is safe
@@ -75,17 +83,28 @@ def run(args: argparse.Namespace) -> int:
     dumps = [load(path, expect=SignatureDump) for path in args.dumps]
     profile = named_profile(*dumps) if args.profile is None else load_profile(args.profile)
     policies = args.policy or ["share" if profile is None else "share-functions"]
+    # Ranks are held against each other by `fleet`, which knows them; as groups they are one endless line.
+    by_rank = (
+        args.format == "text" and "portable" in policies and sum(d.environment.rank is not None for d in dumps) > 1
+    )
     report = GroupsReport(
         dumps=tuple(map(escaped_name, args.dumps)),
         gaps=gaps(dumps),
         profile=None if profile is None else profile.id,
         flags=args.flags,
         memory_source=MEMORY_SOURCE,
-        policies=group_dumps(dumps, policies, profile, flags=args.flags),
+        policies=group_dumps(
+            dumps, [policy for policy in policies if not (by_rank and policy == "portable")], profile, flags=args.flags
+        ),
     )
     if args.format == "json":
         sys.stdout.write(encode(report).decode())
     else:
         others = [] if args.policy else [policy for policy in POLICIES if policy not in policies]
-        sys.stdout.write(render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0)))
+        if report.policies or report.gaps or not by_rank:
+            sys.stdout.write(render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0)))
+    if by_rank:
+        files = " ".join(map(shlex.quote, args.dumps)) if len(args.dumps) <= _FILES else "DIR"
+        sys.stdout.write(f"portable: dumps of ranks; `sigcontract fleet {safe(files)}` compares them by rank:\n")
+        sys.stdout.write(fleet_text(compare_fleet(args.dumps), width=columns()))
     return Exit.UNDETERMINED if report.gaps else Exit.OK

@@ -56,6 +56,22 @@ from sigcontract.model.findings import (
     UpdatePrediction as UpdatePrediction,
     Verdict as Verdict,
 )
+from sigcontract.model.fleet import (
+    FleetAnswer as FleetAnswer,
+    FleetCause as FleetCause,
+    FleetCell as FleetCell,
+    FleetChange as FleetChange,
+    FleetClass as FleetClass,
+    FleetDump as FleetDump,
+    FleetGap as FleetGap,
+    FleetGapKind as FleetGapKind,
+    FleetGraphs as FleetGraphs,
+    FleetQueryResult as FleetQueryResult,
+    FleetReport as FleetReport,
+    FleetRow as FleetRow,
+    RankDiff as RankDiff,
+    RankDiffs as RankDiffs,
+)
 from sigcontract.model.function import (
     FunctionFacts as FunctionFacts,
     ParameterLayout as ParameterLayout,

@@ -37,6 +37,16 @@ from sigcontract.report.prediction_text import (
 from sigcontract.report.profile_table import (
     profile_lines as profile_lines,
 )
+from sigcontract.report.query_table import (
+    query_text as query_text,
+)
+from sigcontract.report.ranks_markdown import (
+    fleet_markdown as fleet_markdown,
+)
+from sigcontract.report.ranks_text import (
+    fleet_text as fleet_text,
+    gap_lines as gap_lines,
+)
 from sigcontract.report.text import (
     diff_text as diff_text,
 )

@@ -8,6 +8,7 @@ from sigcontract.wire.codec import (
     decode as decode,
     document_bytes as document_bytes,
     encode as encode,
+    header_of as header_of,
     load as load,
     read_header as read_header,
     save as save,

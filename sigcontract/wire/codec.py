@@ -1,5 +1,6 @@
 """Documents as bytes and files, strictly: what is read is exactly what a document of its version may say."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, overload
 
@@ -34,6 +35,7 @@ __all__ = [
     "document_bytes",
     "encode",
     "faults",
+    "header_of",
     "load",
     "read_header",
     "save",
@@ -247,7 +249,7 @@ def read_header(path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: 
         text, form = sniffed(data, max_bytes)
         if form.record is SignatureDump and form.version > 1 and not verify:
             return _header_alone(data, text=text)
-        return _header_of(decode(data, max_bytes=max_bytes, verify=verify, expect=SignatureDump), form.version)
+        return header_of(decode(data, max_bytes=max_bytes, verify=verify, expect=SignatureDump), form.version)
     except RecordError as error:
         error.add_note(f"in {path}")
         raise
@@ -259,6 +261,13 @@ class _HeaderAlone(msgspec.Struct):
     environment: Environment
     profile: Text | None
     complete: bool
+
+
+#: What ends the part before the tables, and the document, as `_lines` writes them. No text of JSON holds a line feed.
+_BEFORE_TABLES = re.compile(rb',\n"complete":(?:true|false)(?=,\n")')
+_LAST_LINE = re.compile(rb'\n"extensions":\{[^\n]*\}\}\n\Z')
+#: Where the last line is looked for.
+_TAIL_BYTES = 4096
 
 
 def _lines(wire: Any) -> bytes:
@@ -296,10 +305,20 @@ def document_bytes(path: FilePath, max_bytes: int) -> bytes:
 
 
 def _header_alone(data: bytes, *, text: bool) -> Header:
+    cut = _BEFORE_TABLES.search(data) if text else None
+    if cut and _LAST_LINE.search(data, max(cut.end(), len(data) - _TAIL_BYTES)):
+        try:
+            return _as_header(msgspec.json.decode(data[: cut.end()] + b"}", type=_HeaderAlone))
+        except INVALID_RECORD:
+            pass  # written by hand, or faulty: the whole document says where
     try:
         found = (msgspec.json if text else msgspec.msgpack).decode(data, type=_HeaderAlone)
     except INVALID_RECORD as error:
         raise translated(error) from error
+    return _as_header(found)
+
+
+def _as_header(found: _HeaderAlone) -> Header:
     return Header(
         version=found.version,
         graphs=found.header,
@@ -309,7 +328,14 @@ def _header_alone(data: bytes, *, text: bool) -> Header:
     )
 
 
-def _header_of(dump: SignatureDump, version: int) -> Header:
+def header_of(dump: SignatureDump, version: int | None = None) -> Header:
+    """Return the header that a dump would be written with, as version of the newest document by default.
+
+    Raises
+    ------
+    RecordError
+        A graph of it is not valid.
+    """
     graphs = tuple(
         GraphHeader(
             label=entry.label,
@@ -320,7 +346,7 @@ def _header_of(dump: SignatureDump, version: int) -> Header:
         for place, entry in enumerate(dump.graphs)
     )
     return Header(
-        version=version,
+        version=form_of(dump, version).version,
         graphs=graphs,
         environment=dump.environment,
         profile=dump.profile,

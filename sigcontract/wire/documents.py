@@ -10,8 +10,11 @@ from sigcontract.errors import RecordError, UsageError, VersionError
 from sigcontract.model import (
     DriverProfile,
     DumpDiff,
+    FleetQueryResult,
+    FleetReport,
     GraphPrediction,
     GroupsReport,
+    RankDiffs,
     Record,
     SignatureDump,
 )
@@ -21,7 +24,16 @@ from sigcontract.wire.envelope import document_type, fields_of
 __all__ = ["FORMS", "Document", "Form", "document_name", "form_named", "form_of"]
 
 #: What a file of this package can hold.
-Document = SignatureDump | DriverProfile | DumpDiff | GroupsReport | GraphPrediction
+Document = (
+    SignatureDump
+    | DriverProfile
+    | DumpDiff
+    | GroupsReport
+    | GraphPrediction
+    | FleetReport
+    | RankDiffs
+    | FleetQueryResult
+)
 
 
 class Form:
@@ -121,6 +133,9 @@ FORMS: dict[tuple[str, int], Form] = {
         _flat("sigcontract.diff", 1, DumpDiff),
         _flat("sigcontract.groups", 1, GroupsReport),
         _flat("sigcontract.prediction", 1, GraphPrediction),
+        _flat("sigcontract.fleet", 1, FleetReport),
+        _flat("sigcontract.fleet-diff", 1, RankDiffs),
+        _flat("sigcontract.fleet-query", 1, FleetQueryResult),
     )
 }
 

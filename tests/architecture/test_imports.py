@@ -22,6 +22,7 @@ ROOMS = (
     "driver",
     "registry",
     "compare",
+    "fleet",
     "report",
     "cli",
 )

@@ -1,0 +1,55 @@
+"""``sigcontract diff`` given folders: the dumps of two runs, rank by rank."""
+
+import argparse
+import sys
+
+from sigcontract.cli.parser import Exit
+from sigcontract.cli.profiles import load_profile
+from sigcontract.cli.terminal import columns, status_line, use_color
+from sigcontract.compare import DumpComparison, gate
+from sigcontract.errors import UsageError
+from sigcontract.fleet import compare_by_rank
+from sigcontract.model import RankDiff, RankDiffs, Verdict
+from sigcontract.report import counted, diff_text, gap_lines, safe
+from sigcontract.wire import encode
+
+__all__ = ["run_by_rank"]
+
+
+def run_by_rank(args: argparse.Namespace) -> int:
+    """Compare, write, and say whether the gate passed on every rank."""
+    if args.pair or args.output or args.format not in ("text", "json"):
+        raise UsageError("folders are compared rank by rank, as text or json; give two dumps for anything else")
+    profile = None if args.profile is None else load_profile(args.profile)
+    drawn: list[str] = []
+
+    def draw(each: RankDiff, comparison: DumpComparison) -> None:
+        drawn.extend(("", f"rank {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
+        shown = diff_text(comparison, color=use_color(sys.stdout), width=columns() - 2)
+        drawn.extend(f"  {line}".rstrip() for line in shown.splitlines())
+
+    with status_line() as say:
+        found = compare_by_rank(
+            [args.old],
+            [args.new],
+            profile,
+            policy=args.policy,
+            labels=args.graph,
+            each=lambda number, of: say(f"{number}/{of} pairs"),
+            tell=draw if args.format == "text" else lambda *_: None,
+        )
+    if args.format == "json":
+        sys.stdout.write(encode(found).decode())
+    else:
+        gaps = ["", *gap_lines(found.gaps)] if found.gaps else []
+        sys.stdout.write("\n".join([_head(found), *drawn, *gaps]) + "\n")
+    answers = {gate(each.diff, args.fail_on) for each in found.diffs}
+    if "failed" in answers:
+        return Exit.GATE
+    return Exit.UNDETERMINED if "undetermined" in answers or found.gaps or not found.diffs else Exit.OK
+
+
+def _head(found: RankDiffs) -> str:
+    differing = sum(each.diff.verdict is not Verdict.IDENTICAL for each in found.diffs)
+    gaps = f", {counted(len(found.gaps), 'gap')}" if found.gaps else ""
+    return f"{found.verdict}: {counted(len(found.diffs), 'kind')} of rank, {differing} with differences{gaps}"

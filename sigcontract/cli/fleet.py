@@ -1,0 +1,160 @@
+"""``sigcontract fleet``: many ranks, which one captured something else; export, and questions in SQL."""
+
+import argparse
+import sys
+
+from sigcontract.cli.parser import Exit, Subparsers, add_command
+from sigcontract.cli.terminal import columns, status_line, use_color
+from sigcontract.errors import UsageError
+from sigcontract.fleet import compare_fleet, export_dataset, queries, query_dataset
+from sigcontract.model import FleetReport
+from sigcontract.report import counted, fleet_markdown, fleet_text, query_text, safe
+from sigcontract.wire import encode
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract fleet dumps                                   do all ranks in this folder agree
+sigcontract fleet dumps --reference 0                     what differs from rank 0
+sigcontract fleet dumps --group-by rank/8                 pipeline stages of eight ranks each
+sigcontract fleet export dumps -o data                    a Parquet data set, for many runs and ranks
+sigcontract fleet query divergence data                   where ranks part, in SQL
+sigcontract fleet query divergence data --engine sc://spark.example:15002
+                                                          the same by an engine that is there already
+"""
+
+_DESCRIPTION = """\
+Hold the dumps of many ranks against each other. Headers alone make classes of ranks that captured the same; one dump of
+each class is decoded to name the graph, node and field in which it deviates from what more than half captured, or from
+the reference. What is missing, broken or of another run is a gap.
+
+`fleet export` writes a Parquet data set, `fleet query` puts a question to one (extra `fleet`). A folder named export or
+query is given as ./export.
+
+exit status: 0 all ranks agree, 1 some deviate, 2 wrong usage or input, 3 cannot tell: there are gaps
+"""
+
+_STATUS = {"agree": Exit.OK, "deviate": Exit.GATE, "undetermined": Exit.UNDETERMINED}
+#: Which options belong to which of the three.
+_OPTIONS = {
+    "compare": {"reference", "group_by", "allow_incomplete", "verify"},
+    "export": {"output", "run_id", "force"},
+    "query": {"engine", "memory_limit"},
+}
+_FORMATS = {"compare": ("text", "json", "markdown"), "export": ("text",), "query": ("text", "json")}
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the command's parser."""
+    parser = add_command(
+        subparsers,
+        "fleet",
+        summary="hold the dumps of many ranks against each other",
+        description=_DESCRIPTION,
+        example=_EXAMPLE,
+        formats=_FORMATS["compare"],
+    )
+    parser.add_argument(
+        "dumps",
+        metavar="DIR|DUMP",
+        nargs="+",
+        help="a folder of dumps, or a dump; after `export` likewise; after `query` a query's name or an .sql file, "
+        "and a data set",
+    )
+    compared = parser.add_argument_group("comparing")
+    compared.add_argument(
+        "--reference", metavar="RANK|DUMP", help="what is expected (default: what more than half captured)"
+    )
+    compared.add_argument(
+        "--group-by",
+        metavar="PATTERN",
+        help="ranks or graphs that are expected to differ: host, host=REGEX, label=REGEX, rank=REGEX, rank/N (blocks "
+        "of N ranks) or rank%%N; only those of one group are compared",
+    )
+    compared.add_argument("--allow-incomplete", action="store_true", help="gaps are told, and do not count")
+    compared.add_argument("--verify", action="store_true", help="decode every dump and check its digests")
+    exported = parser.add_argument_group("export")
+    exported.add_argument("-o", "--output", metavar="DATASET", help="folder of the data set; runs are added to one")
+    exported.add_argument("--run-id", metavar="NAME", help="name of the run (default: when its first dump was written)")
+    exported.add_argument("--force", action="store_true", help="replace a run of that name")
+    asked = parser.add_argument_group("query")
+    asked.add_argument(
+        "--engine",
+        metavar="ENGINE",
+        help="duckdb, or the address of a Spark Connect server, sc://HOST:PORT (default: duckdb)",
+    )
+    asked.add_argument("--memory-limit", metavar="SIZE", help="what the embedded engine may take, as 4GB")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, export or ask."""
+    word = args.dumps[0] if args.dumps[0] in ("export", "query") else "compare"
+    foreign = {option for other, options in _OPTIONS.items() if other != word for option in options}
+    for option in sorted(foreign):
+        if getattr(args, option):
+            flag = option.replace("_", "-")
+            given = "fleet" if word == "compare" else f"fleet {word}"
+            raise UsageError(f"--{flag} has no meaning for {given}; `sigcontract fleet --help` shows which has it")
+    if args.format not in _FORMATS[word]:
+        raise UsageError(f"fleet {word} has no form {args.format}; use {' or '.join(_FORMATS[word])}")
+    return {"compare": _compare, "export": _export, "query": _query}[word](args)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    with status_line() as say:
+        report = compare_fleet(
+            args.dumps,
+            reference=_reference(args.reference),
+            group_by=args.group_by,
+            verify=args.verify,
+            each=lambda number, of: say(f"{number}/{of} headers"),
+        )
+    sys.stdout.write(_rendered(report, args.format))
+    if args.allow_incomplete and report.answer == "undetermined" and _was_compared(report):
+        return Exit.OK
+    return _STATUS[report.answer]
+
+
+def _was_compared(report: FleetReport) -> bool:
+    """Say whether any two dumps hold one graph: where none do, nothing was compared, whatever is allowed."""
+    return any(len(each.dumps) > 1 for graphs in report.graphs for each in graphs.classes)
+
+
+def _reference(given: str | None) -> int | str | None:
+    return int(given) if given is not None and given.isascii() and given.isdecimal() else given
+
+
+def _rendered(report: FleetReport, form: str) -> str:
+    if form == "json":
+        return encode(report).decode()
+    if form == "markdown":
+        return fleet_markdown(report)
+    return fleet_text(report, color=use_color(sys.stdout), width=columns())
+
+
+def _export(args: argparse.Namespace) -> int:
+    if args.output is None or len(args.dumps) == 1:
+        raise UsageError("fleet export takes dumps and -o DATASET; `sigcontract fleet --help` shows an example")
+    with status_line() as say:
+        done = export_dataset(
+            args.dumps[1:],
+            args.output,
+            run_id=args.run_id,
+            replace=args.force,
+            each=lambda number, of: say(f"{number}/{of} dumps"),
+        )
+    counts = f"{counted(done.dumps, 'dump')}, {counted(done.graphs, 'graph')}, {counted(done.nodes, 'node')}"
+    sys.stdout.write(f"{safe(args.output)}: run {done.run_id}, {counts}\n")
+    for unreadable in done.unreadable:
+        sys.stdout.write(f"  left out: {safe(unreadable.name)}: {safe(unreadable.reason)}\n")
+    return Exit.UNDETERMINED if done.unreadable else Exit.OK
+
+
+def _query(args: argparse.Namespace) -> int:
+    if len(args.dumps) != 3:  # noqa: PLR2004  the word, the query, the data set
+        known = "".join(f"\n  {query.name}: {query.about}" for query in queries().values())
+        raise UsageError(f"fleet query takes a query and a data set; the queries are:{known}")
+    _, query, dataset = args.dumps
+    result = query_dataset(query, dataset, engine=args.engine or "duckdb", memory_limit=args.memory_limit)
+    sys.stdout.write(encode(result).decode() if args.format == "json" else query_text(result))
+    return Exit.OK

@@ -1,0 +1,129 @@
+"""Classes of ranks: who captured the same graph, by portable digest, and which class is the expected one."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sigcontract.fleet.grouping import GroupBy
+from sigcontract.fleet.members import Members, majority
+from sigcontract.model import FleetGap
+
+__all__ = ["Classes", "Graphs", "classes_of", "presence_gaps", "repeated_labels"]
+
+#: Labels that one sentence names.
+_LABELS = 4
+
+
+class Classes(NamedTuple):
+    """Graphs over which the dumps part alike.
+
+    Attributes
+    ----------
+    group
+        The group of ranks, or None.
+    rows
+        Rows of the dumps of each class, the largest class first, then by first row.
+    expected
+        The class that the others deviate from; None for a split.
+    labels
+        Labels of the graphs.
+    digests
+        For each label, the portable digest of each class.
+    """
+
+    group: str | None
+    rows: tuple[tuple[int, ...], ...]
+    expected: int | None
+    labels: list[str]
+    digests: list[tuple[str, ...]]
+
+    @property
+    def base(self) -> int:
+        """The class that the others are compared with: the expected one, in a split the first."""
+        return self.expected or 0
+
+
+class Graphs:
+    """Which dump has which graph, by group and label."""
+
+    def __init__(self, members: Members, pattern: GroupBy | None) -> None:
+        #: By group and label: the rows that have each digest.
+        self.by_label: dict[tuple[str | None, str], dict[str, list[int]]] = {}
+        #: By group: the rows that have any graph there.
+        self.rows: dict[str | None, set[int]] = {}
+        skipped = {row for row, _ in repeated_labels(members)}
+        for row, source in enumerate(members.sources):
+            for entry in source.graphs if row not in skipped else ():
+                group = pattern.group(source, entry.label) if pattern and row != members.outsider else None
+                self.by_label.setdefault((group, entry.label), {}).setdefault(entry.portable_digest, []).append(row)
+                self.rows.setdefault(group, set()).add(row)
+        if pattern and members.outsider is not None:
+            self._spread(members.outsider)
+
+    def _spread(self, outsider: int) -> None:
+        """Let a reference that is no rank of the job count in every group that has a graph of its label."""
+        for label, digests in [(label, d) for (group, label), d in self.by_label.items() if group is None]:
+            del self.by_label[None, label]
+            for (group, other), others in self.by_label.items():
+                if other == label and group is not None:
+                    others.setdefault(next(iter(digests)), []).append(outsider)
+                    self.rows[group].add(outsider)
+        self.rows.pop(None, None)
+
+
+def repeated_labels(members: Members) -> Iterator[tuple[int, str]]:
+    """Yield the dumps in which one label stands for two graphs, and the label: these cannot be compared by label."""
+    for row, source in enumerate(members.sources):
+        counts = Counter(entry.label for entry in source.graphs)
+        twice = next((label for label, count in counts.items() if count > 1), None)
+        if twice is not None:
+            yield row, twice
+
+
+def classes_of(graphs: Graphs, reference: int | None) -> list[Classes]:
+    """Return the classes of every graph, graphs that the dumps part over alike together, what differs first."""
+    found: dict[tuple[str | None, tuple[tuple[int, ...], ...], int | None], Classes] = {}
+    for (group, label), by_digest in graphs.by_label.items():
+        ordered = sorted(by_digest.items(), key=lambda item: (-len(item[1]), item[1]))
+        rows = tuple(tuple(rows) for _, rows in ordered)
+        expected = next((place for place, of in enumerate(rows) if reference in of), None)
+        if expected is None:
+            expected = majority({place: len(of) for place, of in enumerate(rows)})
+        key = group, rows, expected
+        classes = found.setdefault(key, Classes(*key, labels=[], digests=[]))
+        classes.labels.append(label)
+        classes.digests.append(tuple(digest for digest, _ in ordered))
+    return sorted(found.values(), key=lambda classes: len(classes.rows) == 1)
+
+
+def presence_gaps(members: Members, graphs: Graphs, reference: int | None) -> Iterator[FleetGap]:
+    """Yield which dumps lack a graph that most have, or the reference has, and which have one that most lack."""
+    lacking: dict[tuple[bool | None, tuple[int, ...], tuple[int, ...]], list[str]] = {}
+    for (group, label), by_digest in graphs.by_label.items():
+        having = {row for rows in by_digest.values() for row in rows}
+        # What was cut off is told as such.
+        others = {row for row in graphs.rows[group] - having if members.sources[row].header.complete}
+        if not others:
+            continue
+        wanted = reference in having if reference in having | others else _wanted(len(having), len(others))
+        lacking.setdefault((wanted, tuple(sorted(having)), tuple(sorted(others))), []).append(label)
+    for (wanted, having_rows, other_rows), labels in lacking.items():
+        told = _labels(labels)
+        if wanted is None:
+            detail = f"{members.told(having_rows)} have {told}; {members.told(other_rows)} lack it"
+            yield members.gap("graph-missing", other_rows, detail)
+        elif wanted:
+            yield members.gap("graph-missing", other_rows, f"{members.told(other_rows)}: lacks {told}")
+        else:
+            yield members.gap(
+                "graph-added", having_rows, f"{members.told(having_rows)}: has {told}, which the others lack"
+            )
+
+
+def _wanted(having: int, lacking: int) -> bool | None:
+    return None if having == lacking else having > lacking
+
+
+def _labels(labels: list[str]) -> str:
+    shown = ", ".join(labels[:_LABELS])
+    return f"{shown} and {len(labels) - _LABELS} more graphs" if len(labels) > _LABELS else shown

@@ -1,0 +1,183 @@
+"""Many dumps of one job: do all ranks capture the same, who does not, and what is missing to tell."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import get_args
+
+from sigcontract.errors import UsageError
+from sigcontract.fleet.classes import Classes, Graphs, classes_of, presence_gaps, repeated_labels
+from sigcontract.fleet.details import Decoded, details_of, representatives, unknown_gaps, unverified
+from sigcontract.fleet.grouping import GroupBy, group_by as parsed_group_by
+from sigcontract.fleet.members import Members, unreadable_gap
+from sigcontract.fleet.sources import DumpInput, Found, Source, Unreadable, changed_since, read_sources
+from sigcontract.model import (
+    FleetAnswer,
+    FleetCause,
+    FleetClass,
+    FleetGap,
+    FleetGapKind,
+    FleetGraphs,
+    FleetReport,
+)
+
+__all__ = ["compare_fleet"]
+
+
+def compare_fleet(
+    dumps: Sequence[DumpInput],
+    *,
+    reference: int | DumpInput | None = None,
+    group_by: str | None = None,
+    verify: bool = False,
+    each: Callable[[int, int], None] = lambda *_: None,
+) -> FleetReport:
+    r"""Hold the dumps of many ranks against each other.
+
+    Headers are read first, and make classes of ranks by the portable digest of each graph. One dump of each class is
+    decoded, its digests are checked, and what parts it from the expected class is looked for. Memory is bounded by
+    the two largest dumps, whatever their number.
+
+    Parameters
+    ----------
+    dumps
+        Folders (files named ``*.dump.json`` or ``*.dump.msgpack``, also ``.gz`` and ``.zst``), files, and dumps that
+        are held already.
+    reference
+        What is expected: a rank, or a dump that need not be of the job. Without it, what more than half of the ranks
+        that have a graph captured; where no class holds so many, the ranks are split and none deviates.
+    group_by
+        Which ranks or graphs are expected to differ, as ``rank/8`` or ``label=^(stage\d+)/``
+        (`sigcontract.fleet.group_by`); only those of one group are compared with each other.
+    verify
+        Whether to decode every dump and check its digests, not only one of each class.
+    each
+        Called before the header of each dump is read, with its number and how many there are.
+
+    Returns
+    -------
+    FleetReport
+        ``agree`` only where every rank is there, whole, of one run, and known to have captured the same.
+
+    Raises
+    ------
+    UsageError
+        There is no dump, no such reference, or the pattern makes no groups.
+    FileError
+        A folder cannot be read.
+    """
+    pattern = None if group_by is None else parsed_group_by(group_by)
+    found = read_sources(dumps, verify=verify, each=each)
+    fleet = _Fleet(found, *_expected(found, reference), pattern)
+    unreadable = list(found.unreadable)
+    while broken := fleet.broken(verified=verify):
+        # What a header claims and the dump does not hold made classes that are not there.
+        unreadable += broken.values()
+        fleet = fleet.without(broken)
+    classes = fleet.classes
+    told = set(fleet.representatives)
+    details = [details_of(fleet.decoded, fleet.members, each, told) for each in classes]
+    gaps = [
+        *map(unreadable_gap, unreadable),
+        *(
+            FleetGap(kind="changed", ranks=name, detail=f"{name}: {what} while the fleet was read")
+            for name, what in changed_since(found)
+        ),
+        *fleet.gaps(),
+        *(gap for each in details for gap in each.gaps),
+    ]
+    graphs = tuple(
+        _graphs_of(fleet.members, each, detail.causes) for each, detail in zip(classes, details, strict=True)
+    )
+    return FleetReport(
+        answer=_answer(graphs, gaps),
+        reference=None if fleet.reference is None else fleet.members.told([fleet.reference]),
+        group_by=group_by,
+        world_size=fleet.members.world_size,
+        dumps=tuple(source.row for source in fleet.sources),
+        graphs=graphs,
+        rows=tuple(row for each in details for row in each.rows),
+        gaps=tuple(sorted(gaps, key=lambda gap: _ORDER[gap.kind])),
+    )
+
+
+_ORDER = {kind: place for place, kind in enumerate(get_args(FleetGapKind))}
+
+
+class _Fleet:
+    """The dumps that take part, and their classes, as far as headers tell."""
+
+    def __init__(self, found: Found, expected: Source | None, outsider: bool, pattern: GroupBy | None) -> None:  # noqa: FBT001  whether the reference is no rank of the job
+        self._arguments = expected, outsider, pattern
+        self._found = found
+        self.sources = (*found.sources, expected) if expected is not None and outsider else found.sources
+        self.reference = None if expected is None else self.sources.index(expected)
+        self.members = Members(self.sources, self.reference if outsider else None)
+        self._graphs = Graphs(self.members, pattern)
+        self.classes = classes_of(self._graphs, self.reference)
+        self.representatives = representatives(self.classes)
+        self.decoded = Decoded(self.sources)
+
+    def broken(self, *, verified: bool) -> dict[str, Unreadable]:
+        """Return, by name, the dumps that stand for a class and are not what their headers say."""
+        rows = [row for row in self.representatives if not verified]
+        broken = {self.sources[row].name: why for row, why in unverified(self.decoded, self.members, rows)}
+        reference = None if self.reference is None else broken.get(self.sources[self.reference].name)
+        if reference is not None:
+            raise UsageError(f"the reference cannot be used: {reference.reason}")
+        return broken
+
+    def without(self, broken: Collection[str]) -> "_Fleet":
+        """Return the fleet without some dumps."""
+        kept = tuple(source for source in self._found.sources if source.name not in broken)
+        return _Fleet(self._found._replace(sources=kept), *self._arguments)
+
+    def gaps(self) -> Iterator[FleetGap]:
+        """Yield what keeps the answer from being complete."""
+        for row, label in repeated_labels(self.members):
+            name = self.members.told([row])
+            yield self.members.gap("label-repeated", [row], f"{name}: {label} stands for two graphs; left out")
+        yield from self.members.gaps(self.reference)
+        yield from presence_gaps(self.members, self._graphs, self.reference)
+        yield from unknown_gaps(self.decoded, self.members, self.classes)
+
+
+def _expected(found: Found, reference: int | DumpInput | None) -> tuple[Source | None, bool]:
+    """Return the dump that was named as expected, and whether it is none of the fleet's own."""
+    if reference is None:
+        return None, False
+    if isinstance(reference, int):
+        of_rank = [source for source in found.sources if source.header.environment.rank == reference]
+        if len(of_rank) != 1:
+            how = "two dumps are" if of_rank else "no dump that can be read is"
+            raise UsageError(f"{how} of rank {reference}; name one dump as reference by its file")
+        return of_rank[0], False
+    named = read_sources([reference])
+    if len(named.sources) != 1:
+        reason = named.unreadable[0].reason if named.unreadable else "it is a folder of dumps; name one of them"
+        raise UsageError(f"the reference cannot be used: {reason}")
+    of_file = [
+        source for source in found.sources if source.stamp is not None and source.stamp == named.sources[0].stamp
+    ]
+    return (of_file[0], False) if of_file else (named.sources[0], True)
+
+
+def _graphs_of(members: Members, classes: Classes, causes: dict[int, tuple[FleetCause, ...]]) -> FleetGraphs:
+    return FleetGraphs(
+        group=classes.group,
+        labels=tuple(classes.labels),
+        classes=tuple(
+            FleetClass(
+                ranks=members.names(rows),
+                dumps=rows,
+                digests=tuple(digests[place] for digests in classes.digests),
+                causes=causes.get(place, ()),
+            )
+            for place, rows in enumerate(classes.rows)
+        ),
+        expected=classes.expected,
+    )
+
+
+def _answer(graphs: Sequence[FleetGraphs], gaps: Sequence[FleetGap]) -> FleetAnswer:
+    if any(len(each.classes) > 1 for each in graphs):
+        return "deviate"
+    return "undetermined" if gaps or not graphs else "agree"

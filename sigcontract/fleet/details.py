@@ -1,0 +1,200 @@
+"""What parts the classes: one dump of each is decoded, its digests are checked, and causes are looked for."""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from sigcontract.compare import Cause, GraphChanges, causes_of, compare_dumps
+from sigcontract.errors import NotComparableError, SigcontractError
+from sigcontract.fleet.classes import Classes
+from sigcontract.fleet.members import Members
+from sigcontract.fleet.sources import Source, Unreadable
+from sigcontract.model import (
+    FleetCause,
+    FleetCell,
+    FleetChange,
+    FleetGap,
+    FleetGapKind,
+    FleetRow,
+    SignatureDump,
+)
+from sigcontract.profiles import named_profile
+from sigcontract.update import RULES, same
+
+__all__ = ["MOST_COMPARED", "Decoded", "Details", "details_of", "representatives", "unknown_gaps", "unverified"]
+
+#: Dumps that are decoded to tell what parts the classes. More kinds of ranks than this is another question.
+MOST_COMPARED = 64
+#: Paths that are listed of one cause.
+_PATHS = 9
+_HELD = 2
+
+_Value = int | str | None
+
+
+class Decoded:
+    """Gives whole dumps by row, and holds no more than two: memory is bounded by the largest dump."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._held: OrderedDict[int, SignatureDump] = OrderedDict()
+
+    def __call__(self, row: int, *, verify: bool = False) -> SignatureDump:
+        """Return the dump, decoded. Raises what `sigcontract.load` does."""
+        if row not in self._held or verify:
+            while len(self._held) >= _HELD:
+                self._held.popitem(last=False)
+            self._held[row] = self._sources[row].load(verify=verify)
+        self._held.move_to_end(row)
+        return self._held[row]
+
+
+def representatives(classes: Iterable[Classes]) -> list[int]:
+    """Return the rows that stand for the classes: the first of each, those of what differs first."""
+    return list(dict.fromkeys(rows[0] for each in classes for rows in each.rows))[:MOST_COMPARED]
+
+
+def unverified(decoded: Decoded, members: Members, rows: Iterable[int]) -> Iterator[tuple[int, Unreadable]]:
+    """Decode dumps, check their digests, and yield those that are not what their headers say."""
+    for row in rows:
+        try:
+            decoded(row, verify=True)
+        except SigcontractError as error:
+            yield row, Unreadable(members.sources[row].name, str(error))
+
+
+def unknown_gaps(decoded: Decoded, members: Members, classes: Sequence[Classes]) -> Iterator[FleetGap]:
+    """Yield what is not known of graphs that are taken for the same: equal digests prove only what was recorded."""
+    shown = set(representatives(classes))
+    found: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    by_row: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
+    for each in classes:
+        for rows in each.rows:
+            if len(rows) > 1 and rows[0] in shown:
+                by_row.setdefault(rows[0], []).extend((label, rows) for label in each.labels)
+    for row, graphs in by_row.items():
+        dump = decoded(row)
+        profile = named_profile(dump)
+        entries = {entry.label: entry.graph for entry in dump.graphs}
+        for label, rows in graphs:
+            for reason in same("portable", entries[label], entries[label], profile).reasons:
+                found.setdefault((reason.rule, rows), []).append(label)
+    for (rule, rows), labels in found.items():
+        graphs_told = "1 graph" if len(set(labels)) == 1 else f"{len(set(labels))} graphs"
+        kind: FleetGapKind = "code-unknown" if rule == "function.code-unknown" else "value-unknown"
+        yield members.gap(
+            kind, rows, f"{members.told(rows)}: {graphs_told} alike as recorded; {rule}: {RULES[rule].why}"
+        )
+
+
+class Details(NamedTuple):
+    """What parts the classes of some graphs: causes of each class, the rows of the table, what could not be told."""
+
+    causes: dict[int, tuple[FleetCause, ...]]
+    rows: tuple[FleetRow, ...]
+    gaps: tuple[FleetGap, ...]
+
+
+def details_of(decoded: Decoded, members: Members, classes: Classes, told: set[int]) -> Details:
+    """Compare the first dump of each class with that of the expected one, in a split with that of the first class.
+
+    Parameters
+    ----------
+    decoded, members
+        Give and name the dumps.
+    classes
+        The classes of some graphs.
+    told
+        Rows that may be decoded.
+    """
+    base = classes.rows[classes.base]
+    found: dict[int, tuple[FleetCause, ...]] = {}
+    places: dict[int, dict[str, _Places]] = {}
+    gaps = []
+    for place, rows in enumerate(classes.rows):
+        if place == classes.base:
+            continue
+        if rows[0] not in told or base[0] not in told:
+            detail = f"{members.told(rows)}: differs, and was not looked into: more than {MOST_COMPARED} distinct dumps"
+            gaps.append(members.gap("not-compared", rows, detail))
+            continue
+        try:
+            parted = _parted(decoded(base[0]), decoded(rows[0]), classes.labels)
+        except NotComparableError as error:
+            gaps.append(members.gap("not-compared", rows, f"{members.told(rows)}: differs; {error}"))
+            continue
+        # What is kept of a comparison is small; the graphs that it aligned are not.
+        found[place] = _collapsed({label: causes_of(each) for label, each in parted.items()})
+        places[place] = {label: _by_place(each) for label, each in parted.items()}
+    return Details(found, tuple(_rows(members, classes, places)), tuple(gaps))
+
+
+def _parted(old: SignatureDump, new: SignatureDump, labels: Sequence[str]) -> dict[str, GraphChanges]:
+    compared = compare_dumps(old, new, pairs=[(label, label) for label in labels])
+    return {
+        graph.label: changes
+        for graph, changes in zip(compared.diff.graphs, compared.changes, strict=True)
+        if changes is not None
+    }
+
+
+def _collapsed(by_label: dict[str, tuple[Cause, ...]]) -> tuple[FleetCause, ...]:
+    """Return each distinct cause once, with the graphs that have it; what is not known last."""
+    alike: dict[Hashable, list[tuple[str, Cause]]] = {}
+    for label, of_graph in by_label.items():
+        for cause in of_graph:
+            alike.setdefault((cause.kind, cause.subject, cause.changes), []).append((label, cause))
+    joined = [
+        FleetCause(
+            kind=first.kind,
+            subject=first.subject,
+            changes=tuple(FleetChange(**change._asdict()) for change in first.changes),
+            labels=tuple(dict.fromkeys(label for label, _ in places)),
+            count=sum(cause.count for _, cause in places),
+            paths=first.paths[:_PATHS],
+        )
+        for places in alike.values()
+        for first in [places[0][1]]
+    ]
+    return tuple(sorted(joined, key=lambda cause: cause.kind == "unknown"))
+
+
+#: Old and new value of each field that differs at one place.
+_Fields = dict[str, tuple[_Value, _Value]]
+#: The same by the path of the node in the expected graph.
+_Places = dict[str, _Fields]
+
+
+def _rows(members: Members, classes: Classes, of_classes: dict[int, dict[str, _Places]]) -> Iterator[FleetRow]:
+    """Yield where the classes part: one row for each graph and place, equal ones of a graph together."""
+    for label in classes.labels:
+        of_class = {place: each[label] for place, each in of_classes.items() if label in each}
+        alike: dict[tuple[tuple[str, ...], tuple[FleetCell, ...]], list[str]] = {}
+        for path in dict.fromkeys(path for places in of_class.values() for path in places):
+            at = {place: places.get(path, {}) for place, places in of_class.items()}
+            expected = {field: old for fields in at.values() for field, (old, _) in fields.items()}
+            rows: dict[tuple[_Value, ...], list[int]] = {tuple(expected.values()): list(classes.rows[classes.base])}
+            for place, changed in at.items():
+                own = tuple(changed[field][1] if field in changed else old for field, old in expected.items())
+                rows.setdefault(own, []).extend(classes.rows[place])
+            cells = tuple(FleetCell(ranks=members.names(sorted(of)), values=own) for own, of in rows.items())
+            alike.setdefault((tuple(expected), cells), []).append(path)
+        for (fields, cells), paths in alike.items():
+            yield FleetRow(
+                group=classes.group, label=label, path=paths[0], count=len(paths), fields=fields, cells=cells
+            )
+
+
+def _by_place(changes: GraphChanges) -> _Places:
+    """Return what differs at each node, by its path in the old graph; of an added node, in the new one."""
+    places: _Places = {}
+    for change in changes.changes:
+        if not change.known:
+            continue
+        inner, _, field = change.difference.field.removeprefix(".").rpartition("nodes[")
+        index, _, name = field.partition("].") if inner else ("", "", field)
+        for place in change.places:
+            path = f"nodes[{place.old}]" if place.old is not None else f"+nodes[{place.new}]"
+            path += f".{inner}nodes[{index}]" if inner else ""
+            places.setdefault(path, {})[name] = change.difference.old, change.difference.new
+    return places

@@ -1,0 +1,89 @@
+"""The questions that the package brings, each a file of plain SQL with its documentation at the top."""
+
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from sigcontract.errors import FileError, UsageError
+from sigcontract.fleet.engines import ask
+from sigcontract.model import FleetQueryResult
+
+__all__ = ["Query", "queries", "query_dataset"]
+
+
+class Query(NamedTuple):
+    """A question to a data set.
+
+    Attributes
+    ----------
+    name
+        As given to ``fleet query``.
+    about
+        What it answers, in one line.
+    sql
+        Its text, which DuckDB and Spark both take.
+    """
+
+    name: str
+    about: str
+    sql: str
+
+
+def queries() -> dict[str, Query]:
+    """Return the questions of this package by name."""
+    folder = files("sigcontract.fleet") / "sql"
+    found = {}
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        name, _, suffix = file.name.rpartition(".")
+        if suffix == "sql":
+            sql = file.read_text(encoding="utf-8")
+            found[name] = Query(name, sql.splitlines()[0].removeprefix("-- "), sql)
+    return found
+
+
+def query_dataset(
+    query: str, dataset: str | os.PathLike[str], *, engine: str = "duckdb", memory_limit: str | None = None
+) -> FleetQueryResult:
+    """Put a question to a data set that `export_dataset` wrote.
+
+    Parameters
+    ----------
+    query
+        The name of one of `queries`, or a file whose name ends in ``.sql``: one query on the views ``graphs`` and
+        ``nodes``.
+    dataset
+        Its folder, or an address that the engine can read.
+    engine
+        ``duckdb``, inside of this process, or ``sc://HOST:PORT``: a Spark Connect server.
+    memory_limit
+        What DuckDB may take, as ``4GB``.
+
+    Raises
+    ------
+    UsageError
+        There is no such query or engine.
+    MissingExtraError
+        The engine's library is not installed.
+    EngineError
+        The engine cannot be reached, refuses the query, or died.
+    FileError
+        There is no data set, or the file cannot be read.
+    """
+    where = os.fspath(dataset)
+    # A server that is asked has a working directory of its own.
+    where = where if "://" in where else os.path.abspath(where)  # noqa: PTH100  the text of a path, whatever it is
+    answer = ask(_text_of(query), where, engine, memory_limit=memory_limit)
+    return FleetQueryResult(query=query, engine=engine, columns=answer.columns, rows=answer.rows)
+
+
+def _text_of(query: str) -> str:
+    if query.endswith(".sql"):
+        try:
+            return Path(query).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise FileError(f"cannot read {query}: {error}; check the name", file=query) from error
+    known = queries()
+    if query not in known:
+        raise UsageError(f"there is no query {query!r}; there are {', '.join(known)}, or give a file that ends in .sql")
+    return known[query].sql

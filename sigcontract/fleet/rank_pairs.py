@@ -1,0 +1,128 @@
+"""Two folders of dumps compared rank by rank: what changed between two runs of one job."""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+
+from sigcontract.compare import DumpComparison, compare_dumps
+from sigcontract.errors import NotComparableError, SigcontractError
+from sigcontract.fleet.details import Decoded
+from sigcontract.fleet.members import Members, unreadable_gap
+from sigcontract.fleet.ranks import ranges
+from sigcontract.fleet.sources import DumpInput, Source, read_sources
+from sigcontract.model import DriverProfile, FleetGap, RankDiff, RankDiffs, SignatureDump, Verdict
+
+__all__ = ["compare_by_rank"]
+
+
+def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions about them
+    old: Sequence[DumpInput],
+    new: Sequence[DumpInput],
+    profile: DriverProfile | None = None,
+    *,
+    policy: str = "portable",
+    labels: Sequence[str] = (),
+    each: Callable[[int, int], None] = lambda *_: None,
+    tell: Callable[[RankDiff, DumpComparison], None] = lambda *_: None,
+) -> RankDiffs:
+    """Compare the dumps of each rank in one run with those of the same rank in another.
+
+    Ranks whose graphs are those of another rank in both runs, by their headers, are compared once; the digests of the
+    dumps that are decoded for that are checked.
+
+    Parameters
+    ----------
+    old, new
+        Folders, files and dumps of the two runs, as for `compare_fleet`.
+    profile, policy, labels
+        As for `sigcontract.compare.compare_dumps`.
+    each
+        Called before each pair is compared, with its number and how many there are.
+    tell
+        Called with each diff and what a report draws behind it, which is not held any longer.
+
+    Raises
+    ------
+    UsageError
+        A run has no dump, or no policy has that name.
+    FileError
+        A folder cannot be read.
+    """
+    runs = read_sources(old), read_sources(new)
+    members = tuple(Members(found.sources, None) for found in runs)
+    gaps = [unreadable_gap(unreadable) for found in runs for unreadable in found.unreadable]
+    by_rank = [dict(_by_rank(each_run, gaps)) for each_run in members]
+    for rows, others, side in ((by_rank[0], by_rank[1], "new"), (by_rank[1], by_rank[0], "old")):
+        missing = ranges(rows.keys() - others.keys())
+        if missing:
+            detail = f"rank {missing}: no dump among the {side} ones that can be compared"
+            gaps.append(FleetGap(kind="rank-missing", ranks=missing, detail=detail))
+    alike: dict[Hashable, list[int]] = {}
+    for rank in sorted(by_rank[0].keys() & by_rank[1].keys()):
+        pair = [run.sources[rows[rank]] for run, rows in zip(members, by_rank, strict=True)]
+        alike.setdefault(tuple(map(_content, pair)), []).append(rank)
+    decoded = [Decoded(run.sources) for run in members]
+    diffs: list[RankDiff] = []
+    for number, ranks in enumerate(alike.values(), 1):
+        each(number, len(alike))
+        dumps = _first_pair(decoded, by_rank, ranks, gaps)
+        if dumps is None:
+            continue
+        try:
+            compared = compare_dumps(*dumps, profile, policy=policy, labels=labels)
+        except NotComparableError as error:
+            gaps.append(FleetGap(kind="not-compared", ranks=ranges(ranks), detail=f"rank {ranges(ranks)}: {error}"))
+            continue
+        files = [run.sources[rows[ranks[0]]].name for run, rows in zip(members, by_rank, strict=True)]
+        diffs.append(RankDiff(ranks=ranges(ranks), old_file=files[0], new_file=files[1], diff=compared.diff))
+        tell(diffs[-1], compared)
+    verdicts = [diff.diff.verdict for diff in diffs]
+    if gaps or not diffs:
+        verdicts.append(Verdict.UNDETERMINED)
+    return RankDiffs(verdict=Verdict.worst(verdicts), diffs=tuple(diffs), gaps=tuple(gaps))
+
+
+def _first_pair(
+    decoded: Sequence[Decoded], by_rank: Sequence[dict[int, int]], ranks: list[int], gaps: list[FleetGap]
+) -> tuple[SignatureDump, SignatureDump] | None:
+    """Decode the dumps of the first rank whose dumps are what their headers say; leave out the ranks before it."""
+    while ranks:
+        try:
+            before, after = (run(rows[ranks[0]], verify=True) for run, rows in zip(decoded, by_rank, strict=True))
+        except SigcontractError as error:
+            rank = str(ranks.pop(0))
+            gaps.append(FleetGap(kind="unreadable", ranks=rank, detail=f"rank {rank}: {error}"))
+        else:
+            return before, after
+    return None
+
+
+def _by_rank(members: Members, gaps: list[FleetGap]) -> Iterator[tuple[int, int]]:
+    """Yield rank and row of the dumps that alone are of a rank; the others are gaps."""
+    rows: dict[int, list[int]] = {}
+    for row, rank in members.ranks.items():
+        if rank is None:
+            gaps.append(members.gap("rank-unknown", [row], f"{members.sources[row].name}: says no rank"))
+        else:
+            rows.setdefault(rank, []).append(row)
+    for rank, of_rank in rows.items():
+        if len(of_rank) == 1:
+            yield rank, of_rank[0]
+        else:
+            gaps.append(
+                members.gap("rank-repeated", of_rank, f"{members.names(of_rank)}: each says that it is of rank {rank}")
+            )
+
+
+def _content(source: Source) -> Hashable:
+    """Return all that a comparison of dumps looks at, as far as the header has it."""
+    header = source.header
+    where = header.environment
+    return (
+        header.graphs,
+        header.profile,
+        header.complete,
+        header.version,
+        where.cuda_driver_version,
+        where.display_driver_version,
+        where.devices,
+        where.libraries,
+    )

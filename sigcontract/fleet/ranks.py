@@ -1,0 +1,35 @@
+"""How ranks are written: as ranges, and never as a list of a thousand numbers."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["missing_ranks", "ranges"]
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Return numbers as ascending ranges: ``0-11,13-63``; nothing for none."""
+    return ",".join(
+        str(first) if first == last else f"{first}-{last}" for first, last in _stretches(sorted(set(numbers)))
+    )
+
+
+def missing_ranks(there: Iterable[int], world_size: int) -> str:
+    """Return the ranks below the world size that are not there, as ranges.
+
+    The world size comes out of a file: the work is that of the ranks that are there.
+    """
+    ascending = sorted(set(there) | {world_size})
+    holes = []
+    begin = 0
+    for rank in ascending:
+        if begin < rank <= world_size:
+            holes.append((begin, rank - 1))
+        begin = rank + 1
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in holes)
+
+
+def _stretches(ascending: Sequence[int]) -> Iterator[tuple[int, int]]:
+    begin = 0
+    for place in range(1, len(ascending) + 1):
+        if place == len(ascending) or ascending[place] != ascending[place - 1] + 1:
+            yield ascending[begin], ascending[place - 1]
+            begin = place

@@ -1,0 +1,47 @@
+"""Many dumps held against each other, as Markdown: for a pull request, a job's summary, a chat."""
+
+from collections.abc import Iterator
+
+from sigcontract.model import FleetReport
+from sigcontract.report.markdown import code_span, plain
+from sigcontract.report.phrases import counted
+from sigcontract.report.ranks_text import fleet_head, parted_head, values_of, what_changed, where_of, who
+
+__all__ = ["fleet_markdown"]
+
+_ROWS = 200
+
+
+def fleet_markdown(report: FleetReport) -> str:
+    """Return a report on many dumps as Markdown, every name that comes out of a file inert."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: FleetReport) -> Iterator[str]:
+    yield f"## {plain(fleet_head(report))}"
+    for graphs in report.graphs:
+        if len(graphs.classes) == 1:
+            continue
+        yield from ("", f"### {plain(parted_head(graphs))}", "", "| ranks | what | where |", "|---|---|---|")
+        base = graphs.expected or 0
+        yield f"| {plain(who(graphs.classes[base], report))} | {'expected' if graphs.expected is not None else ''} | |"
+        for place, each in enumerate(graphs.classes):
+            if place != base and not each.causes:
+                yield f"| {plain(who(each, report))} | by digest alone | |"
+            for cause in each.causes:
+                where = where_of(cause, len(graphs.labels))
+                yield f"| {plain(who(each, report))} | {plain(what_changed(cause))} | {plain(where)} |"
+    if report.rows:
+        yield from ("", f"### What differs by rank: {counted(len(report.rows), 'row')}", "")
+        yield from ("| graph | node | ranks and values |", "|---|---|---|")
+        for row in report.rows[:_ROWS]:
+            cells = "<br>".join(
+                f"{plain(cell.ranks)}: {plain(values_of(row.fields, cell.values))}" for cell in row.cells
+            )
+            nodes = f" and {row.count - 1} more" if row.count > 1 else ""
+            yield f"| {plain(row.label)} | {code_span(row.path)}{nodes} | {cells} |"
+        if len(report.rows) > _ROWS:
+            yield f"\n{counted(len(report.rows) - _ROWS, 'more row')} in the JSON form."
+    if report.gaps:
+        yield from ("", f"### {counted(len(report.gaps), 'gap')}", "")
+        yield from (f"- **{gap.kind}** {plain(gap.detail)}" for gap in report.gaps)
