@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from sigcontract.errors import DecodeError, FileError, LimitError, MissingExtraError
 
-__all__ = ["FilePath", "read_bytes", "write_bytes"]
+__all__ = ["FilePath", "read_bytes", "read_ends", "write_bytes"]
 
 FilePath = str | PathLike[str]
 
@@ -65,6 +65,25 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
         if magic.match(data):
             raise DecodeError(f"this is a compressed file; give its name the suffix {name}", code="magic")
     return data
+
+
+def read_ends(path: FilePath, first: int, last: int) -> tuple[bytes, bytes, int]:
+    """Return the first and the last bytes of a file, which do not overlap, and its size; a pipe has no size: nothing.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read.
+    """
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.read(min(first, size))
+            if size:
+                file.seek(max(len(head), size - last))
+            return head, file.read(last) if size else b"", size
+    except (OSError, ValueError) as error:
+        raise _file_error("read", path, error) from error
 
 
 def write_bytes(path: FilePath, data: bytes) -> None:
