@@ -105,6 +105,6 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0)))
     if by_rank:
         files = " ".join(map(shlex.quote, args.dumps)) if len(args.dumps) <= _FILES else "DIR"
-        sys.stdout.write(f"portable: dumps of ranks; `sigcontract fleet {safe(files)}` compares them by rank:\n")
+        sys.stdout.write(f"portable: dumps of ranks, as `sigcontract fleet {safe(files)}` compares them:\n")
         sys.stdout.write(fleet_text(compare_fleet(args.dumps), width=columns()))
     return Exit.UNDETERMINED if report.gaps else Exit.OK

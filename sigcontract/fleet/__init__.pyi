@@ -25,3 +25,19 @@ from sigcontract.fleet.rank_pairs import (
 from sigcontract.fleet.sources import (
     Unreadable as Unreadable,
 )
+from sigcontract.model import (
+    FleetAnswer as FleetAnswer,
+    FleetCause as FleetCause,
+    FleetCell as FleetCell,
+    FleetChange as FleetChange,
+    FleetClass as FleetClass,
+    FleetDump as FleetDump,
+    FleetGap as FleetGap,
+    FleetGapKind as FleetGapKind,
+    FleetGraphs as FleetGraphs,
+    FleetQueryResult as FleetQueryResult,
+    FleetReport as FleetReport,
+    FleetRow as FleetRow,
+    RankDiff as RankDiff,
+    RankDiffs as RankDiffs,
+)

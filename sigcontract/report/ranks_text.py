@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from textwrap import wrap
 
 from sigcontract.compare import CauseChange
 from sigcontract.model import FleetCause, FleetChange, FleetClass, FleetGap, FleetGraphs, FleetReport, FleetRow
@@ -125,8 +126,8 @@ def _class_lines(graphs: FleetGraphs, each: FleetClass, report: FleetReport, wid
     if not each.causes:
         yield "    by digest alone: nothing else could be told"
     for cause in each.causes[:_CAUSES]:
-        yield f"    {_MARKS[cause.kind]} {what_changed(cause, width - 8)}"
-        yield f"      {where_of(cause, len(graphs.labels))}"
+        told = f"{_MARKS[cause.kind]} {what_changed(cause, width - 8)}; {where_of(cause, len(graphs.labels))}"
+        yield from wrap(told, width, initial_indent="    ", subsequent_indent="      ", break_long_words=False)
     if len(each.causes) > _CAUSES:
         yield f"    … {counted(len(each.causes) - _CAUSES, 'more cause')}; --format json has all"
 

@@ -1,5 +1,6 @@
 """Documents as bytes and files, strictly: what is read is exactly what a document of its version may say."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, overload
@@ -19,7 +20,7 @@ from sigcontract.wire.decoder_errors import translated
 from sigcontract.wire.decoding import is_json, sniffed, strictly_decoded
 from sigcontract.wire.documents import Document, document_name, form_of
 from sigcontract.wire.fault_list import faults
-from sigcontract.wire.files import FilePath, read_bytes, write_bytes
+from sigcontract.wire.files import FilePath, read_bytes, read_ends, write_bytes
 from sigcontract.wire.json_escapes import printable_json
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
 from sigcontract.wire.nesting import check_nesting
@@ -245,6 +246,9 @@ def read_header(path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: 
         As `load`, for what was looked at.
     """
     try:
+        early = None if verify else _header_of_ends(path, max_bytes)
+        if early is not None:
+            return early
         data = document_bytes(path, max_bytes)
         text, form = sniffed(data, max_bytes)
         if form.record is SignatureDump and form.version > 1 and not verify:
@@ -266,7 +270,8 @@ class _HeaderAlone(msgspec.Struct):
 #: What ends the part before the tables, and the document, as `_lines` writes them. No text of JSON holds a line feed.
 _BEFORE_TABLES = re.compile(rb',\n"complete":(?:true|false)(?=,\n")')
 _LAST_LINE = re.compile(rb'\n"extensions":\{[^\n]*\}\}\n\Z')
-#: Where the last line is looked for.
+#: Where the header ends, of some thousand graphs, and where the last line is looked for.
+_HEAD_BYTES = 2**16
 _TAIL_BYTES = 4096
 
 
@@ -304,13 +309,28 @@ def document_bytes(path: FilePath, max_bytes: int) -> bytes:
     return data
 
 
+def _header_of_ends(path: FilePath, max_bytes: int) -> Header | None:
+    """Return the header of a JSON dump that `encode` wrote, from its first and last lines; None for any other.
+
+    The last line says that the file is whole.
+    """
+    if not os.fspath(path).endswith(".json"):
+        return None
+    head, tail, size = read_ends(path, _HEAD_BYTES, _TAIL_BYTES)
+    cut = _BEFORE_TABLES.search(head)
+    if cut is None or size > max_bytes or not _LAST_LINE.search(tail or head[cut.end() :]):
+        return None
+    data = head[: cut.end()] + b"}"
+    try:
+        _, form = sniffed(data, max_bytes)
+        if form.record is not SignatureDump or form.version == 1:
+            return None
+        return _as_header(msgspec.json.decode(data, type=_HeaderAlone))
+    except (RecordError, *INVALID_RECORD):
+        return None  # written by hand, or faulty: the whole document says where
+
+
 def _header_alone(data: bytes, *, text: bool) -> Header:
-    cut = _BEFORE_TABLES.search(data) if text else None
-    if cut and _LAST_LINE.search(data, max(cut.end(), len(data) - _TAIL_BYTES)):
-        try:
-            return _as_header(msgspec.json.decode(data[: cut.end()] + b"}", type=_HeaderAlone))
-        except INVALID_RECORD:
-            pass  # written by hand, or faulty: the whole document says where
     try:
         found = (msgspec.json if text else msgspec.msgpack).decode(data, type=_HeaderAlone)
     except INVALID_RECORD as error:

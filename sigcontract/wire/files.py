@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Protocol
 
 from sigcontract.errors import DecodeError, FileError, LimitError, MissingExtraError
 
-__all__ = ["FilePath", "read_bytes", "write_bytes"]
+__all__ = ["FilePath", "read_bytes", "read_ends", "write_bytes"]
 
 FilePath = str | PathLike[str]
 
@@ -88,6 +88,25 @@ def _read(file: BinaryIO, max_bytes: int) -> bytes:
         left -= len(part)
         size = 0
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_ends(path: FilePath, first: int, last: int) -> tuple[bytes, bytes, int]:
+    """Return the first and the last bytes of a file, which do not overlap, and its size; a pipe has no size: nothing.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read.
+    """
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.read(min(first, size))
+            if size:
+                file.seek(max(len(head), size - last))
+            return head, file.read(last) if size else b"", size
+    except (OSError, ValueError) as error:
+        raise _file_error("read", path, error) from error
 
 
 def write_bytes(path: FilePath, data: bytes, *, force: bool = False) -> None:

@@ -45,6 +45,7 @@ def test_the_rank_of_another_problem_size_is_named(
         "  rank 2 (rank2.dump.json.zst) differs from ranks 0-1,3",
     ]
     assert lines[4].startswith("    ~ another kernel: …64x8_64x16_2x4_h_bz_NNT → …64x16_64x16_2x4_h_bz_NNT, grid 8x8x1")
+    assert max(map(len, lines)) <= 120
     assert "what differs by rank: 6 rows" in lines
     assert "  graph/1 nodes[2]  0-1,3: grid_dim 8x1x1 | 2: grid_dim 24x1x1" in lines
 
@@ -59,8 +60,7 @@ def test_a_split_is_told_as_a_split_with_its_table(tmp_path: Path, capsys: pytes
         "",
         "bs=1, bs=2: a split, 2/2: no class holds more than half",
         "  ranks 1,3 differ from ranks 0,2",
-        "    ~ another kernel: gemm_tile16x64 → gemm_tile8x64",
-        "      node 1 in each of these 2 graphs",
+        "    ~ another kernel: gemm_tile16x64 → gemm_tile8x64; node 1 in each of these 2 graphs",
         "",
         "what differs by rank: 2 rows",
         "  bs=1 nodes[1]  0,2: gemm_tile16x64 | 1,3: gemm_tile8x64",

@@ -131,6 +131,27 @@ def test_a_header_is_read_without_the_tables(tmp_path: Path) -> None:
         codec.read_header(file, verify=True)
 
 
+@pytest.mark.parametrize("stacks", [0, 3_000, 100_000], ids="a last line of {} characters".format)
+def test_the_header_of_a_large_file_is_that_of_the_whole_and_of_no_file_that_was_cut_off(
+    stacks: int, tmp_path: Path
+) -> None:
+    many = tuple(LabeledGraph(label=f"graph {number}", graph=dump().graphs[0].graph) for number in range(1_000))
+    large = msgspec.structs.replace(dump(), graphs=many, extensions={"stacks": "s" * stacks})
+    file, packed = tmp_path / "large.json", tmp_path / "large.json.gz"
+    codec.save(large, file)
+    codec.save(large, packed)
+    assert file.stat().st_size > 100_000
+    assert codec.read_header(file) == codec.read_header(packed) == codec.header_of(large)
+    whole = file.read_bytes()
+    for cut in (1, 2, 3, 40, 5_000, len(whole) // 2, len(whole) - 200):
+        file.write_bytes(whole[:-cut])
+        with pytest.raises(DecodeError):
+            codec.read_header(file)
+    file.write_bytes(whole)
+    with pytest.raises(LimitError):
+        codec.read_header(file, max_bytes=1_000)
+
+
 def test_the_header_of_version_1_is_made_from_its_graphs() -> None:
     header = codec.read_header(KERNELS_1)
     graph = codec.load(KERNELS_1, expect=SignatureDump).graphs[0].graph
@@ -181,9 +202,9 @@ def test_an_unknown_document_is_named() -> None:
     with pytest.raises(VersionError) as caught:
         codec.decode(b'{"document":"x","version":1}')
     assert str(caught.value) == (
-        "'x' is no document of sigcontract; it reads sigcontract.diff, sigcontract.dump, "
-        "sigcontract.groups, sigcontract.prediction, sigcontract.profile "
-        "(at $.document)"
+        "'x' is no document of sigcontract; it reads sigcontract.diff, sigcontract.dump, sigcontract.fleet, "
+        "sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, sigcontract.prediction, "
+        "sigcontract.profile (at $.document)"
     )
 
 
