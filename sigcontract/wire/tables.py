@@ -408,6 +408,10 @@ class _EdgeLists(dict[tuple[Edge, ...], tuple[Dependency, ...]]):
         self._defaults: dict[int, Dependency] = {}
 
     def __missing__(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
+        made: tuple[Dependency, ...]
+        if len(edges) == 1 and type(edges[0]) is int:  # most nodes of most graphs
+            made = self[edges] = (Dependency(node=edges[0], from_port=0, to_port=0, type=0),)
+            return made
         if len(edges) <= 1:
             made = self[edges] = tuple(map(self._made, edges))
             return made
