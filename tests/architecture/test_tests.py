@@ -2,7 +2,9 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -143,6 +145,21 @@ def _folder(module: Path) -> Path:
     return (ROOT / "tests" / module.relative_to(PACKAGE)).parent
 
 
+def _through_doors(path: Path) -> Iterator[str]:
+    """Yield the modules behind the names that a file imports from packages."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("sigcontract"):
+            stub = ROOT.joinpath(*node.module.split("."), "__init__.pyi")
+            homes = dict(_listed(stub)) if stub.exists() else {}
+            yield from (homes[alias.name] for alias in node.names if alias.name in homes)
+
+
+def _listed(stub: Path) -> Iterator[tuple[str, str]]:
+    for node in parsed(stub).body:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield from ((alias.name, node.module) for alias in node.names)
+
+
 @cache
 def reached_by_tests() -> frozenset[str]:
     """Return modules that tests import or are named for, and what these import of their own rooms.
@@ -154,6 +171,7 @@ def reached_by_tests() -> frozenset[str]:
     reached = {
         name for path in files_of_tests() if path.parent != here for name, _ in imports(parsed(path)) if name in names
     }
+    reached |= set(chain.from_iterable(map(_through_doors, files_of_tests())))
     reached |= {name for name in names if list(_folder(names[name]).glob(f"test_{names[name].stem}*.py"))}
     waiting = list(reached)
     while waiting:

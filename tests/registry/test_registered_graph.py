@@ -48,7 +48,10 @@ def test_a_capture_may_give_a_handle_of_cuda_bindings() -> None:
 @pytest.mark.parametrize("answer", [None, "graph", 0])
 def test_a_capture_that_gives_no_graph_is_refused(answer: object) -> None:
     rig = Rig()
-    with closed(rig.registry(), rig) as registry, pytest.raises(GraphReadError, match=r"is not a graph|graph handle is 0"):
+    with (
+        closed(rig.registry(), rig) as registry,
+        pytest.raises(GraphReadError, match=r"is not a graph|graph handle is 0"),
+    ):
         registry.register(SimpleNamespace(raw_cuda_graph=lambda: answer))
 
 
