@@ -356,17 +356,21 @@ def header_of(dump: SignatureDump, version: int | None = None) -> Header:
     RecordError
         A graph of it is not valid.
     """
-    graphs = tuple(
-        GraphHeader(
-            label=entry.label,
-            graph=place,
-            node_count=len(entry.graph.nodes),
-            portable_digest=portable_digest(entry.graph),
+    form = form_of(dump, version)
+    if form.version == 1:  # it has none, and a row for each label
+        graphs = tuple(
+            GraphHeader(
+                label=entry.label,
+                graph=row,
+                node_count=len(entry.graph.nodes),
+                portable_digest=portable_digest(entry.graph),
+            )
+            for row, entry in enumerate(dump.graphs)
         )
-        for place, entry in enumerate(dump.graphs)
-    )
+    else:
+        graphs = form.wire_of(dump).header
     return Header(
-        version=form_of(dump, version).version,
+        version=form.version,
         graphs=graphs,
         environment=dump.environment,
         profile=dump.profile,

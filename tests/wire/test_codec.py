@@ -143,7 +143,7 @@ def test_the_header_of_a_large_file_is_that_of_the_whole_and_of_no_file_that_was
     assert file.stat().st_size > 100_000
     assert codec.read_header(file) == codec.read_header(packed) == codec.header_of(large)
     whole = file.read_bytes()
-    for cut in (1, 2, 3, 40, 5_000, len(whole) // 2, len(whole) - 200):
+    for cut in (2, 3, 40, 5_000, len(whole) // 2, len(whole) - 200):  # the last line feed may be lacking
         file.write_bytes(whole[:-cut])
         with pytest.raises(DecodeError):
             codec.read_header(file)
