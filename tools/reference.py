@@ -34,6 +34,7 @@ INTERNAL = {
         {
             "BuildApi",
             "DEFAULT_LABEL",
+            "DEFAULT_NAME",
             "DriverApi",
             "GRAPH_CLASSES",
             "LaunchObservations",
