@@ -102,7 +102,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         others = [] if args.policy else [policy for policy in POLICIES if policy not in policies]
         if report.policies or report.gaps or not by_rank:
-            sys.stdout.write(render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0)))
+            rest = group_dumps(dumps, others, profile, flags=args.flags, nearest=0)
+            sys.stdout.write(render_groups(report, rest, width=columns()))
     if by_rank:
         files = " ".join(map(shlex.quote, args.dumps)) if len(args.dumps) <= _FILES else "DIR"
         sys.stdout.write(f"portable: dumps of ranks, as `sigcontract fleet {safe(files)}` compares them:\n")

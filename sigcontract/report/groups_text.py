@@ -1,6 +1,7 @@
 """Groups of graphs that could share an executable, as text for people."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Final
 
 from sigcontract.model import (
@@ -31,10 +32,10 @@ _STREAMS: Final = (
 )
 
 
-def render_groups(report: GroupsReport, others: Sequence[PolicyGroups] = ()) -> str:
+def render_groups(report: GroupsReport, others: Sequence[PolicyGroups] = (), *, width: int | None = None) -> str:
     """Return what may be missing, the groups of every policy, and what the other policies would give in one line.
 
-    Labels carry their file where there are several.
+    Labels carry their file where there are several. Lines are broken at ``width`` columns, None: nowhere.
     """
     files = report.dumps
     lines = [f"{safe(files[gap.dump])}: undetermined  {gap.rule}: {RULES[gap.rule].why}" for gap in report.gaps]
@@ -44,7 +45,16 @@ def render_groups(report: GroupsReport, others: Sequence[PolicyGroups] = ()) -> 
         lines += [f"other policies (--policy): {'; '.join(map(_head, others))}"]
     if any(policy.executables_saved for policy in report.policies):
         lines += [f"memory is an estimate, {report.memory_source}", _STREAMS]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    broken = lines if width is None else [part for line in lines for part in _broken(line, width)]
+    return "\n".join(broken).rstrip("\n") + "\n"
+
+
+def _broken(line: str, width: int) -> list[str]:
+    """Return a line in parts, what goes on after a break indented by two more columns."""
+    if len(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return wrap(line, width, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _head(found: PolicyGroups) -> str:

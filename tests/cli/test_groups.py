@@ -17,6 +17,12 @@ TORCH = str(EXAMPLES / "torch-block.dump.json")
 MODULES = str(EXAMPLES / "two-modules.dump.json")
 
 
+@pytest.fixture(autouse=True)
+def _one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines as they are: how they are broken is tested where they are drawn."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
 def test_the_widest_safe_policy_is_shown_and_the_others_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", MODULES]) == 0
     shown = capsys.readouterr().out.splitlines()

@@ -93,3 +93,17 @@ def test_the_page_shows_what_the_commands_print(
     monkeypatch.setenv("COLUMNS", "120")  # as where there is no terminal; pytest-xdist sets 80
     main(shlex.split(command)[1:])
     assert capsys.readouterr().out == output
+
+
+def test_lines_keep_to_the_width_that_is_asked_for() -> None:
+    report = GroupsReport(
+        dumps=("a",),
+        gaps=(),
+        profile=None,
+        flags=0,
+        memory_source=MEMORY_SOURCE,
+        policies=group_dumps([SERVER], ["share"], H200),
+    )
+    drawn = render_groups(report, width=90)
+    assert max(map(len, drawn.splitlines())) <= 90
+    assert drawn.split() == render_groups(report).split()
