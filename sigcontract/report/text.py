@@ -65,6 +65,8 @@ _RENAMED = 3
 _LEAST = 20
 #: What stands on a line besides two values: indent, field, arrow, verdict.
 _BESIDE_VALUES = 32
+#: Columns of `another kernel: … → …` and a verdict, the names aside.
+_BESIDE_NAMES = 31
 #: What stands on a line besides the changes of a node: indent, verdict.
 _BESIDE_DETAILS = 24
 #: Unchanged rows above and below a change, where the changes themselves are told before.
@@ -100,6 +102,13 @@ class _Page(NamedTuple):
     def verdict(self, verdict: Verdict) -> str:
         """Return the verdict's word in its colour."""
         return self(str(verdict), _COLORS[verdict])
+
+    def beside(self, text: str, note: str, room: int) -> Iterator[str]:
+        """Yield the text with a note beside it, or below where the line has no room for both."""
+        if len(text) + 2 + _visible(note) <= room:
+            yield f"{text}  {note}"
+        else:
+            yield from (text, f"  {note}")
 
     def wrapped(self, text: str, indent: str = "") -> Iterator[str]:
         """Yield the text on as many lines as it takes, what goes on after a break indented."""
@@ -341,20 +350,20 @@ class _Drawing:
         """Yield the changes of one node; those of one safe verdict share lines, the others name their rule."""
         page = self._page
         line, verdict = "", Verdict.IDENTICAL
-        value = page.room(2 * _VALUE, _BESIDE_VALUES) // 2
+        value = min(page.room(2 * _VALUE, _BESIDE_VALUES), max(_LEAST, room - _BESIDE_NAMES)) // 2
         for change in changes:
             difference = change.difference
             text = _words(change, value)
             fits = len(line) + len(text) <= min(_DETAILS, room - _BESIDE_DETAILS)
             if line and (difference.verdict is not verdict or not fits):
-                yield f"{line}  {page.verdict(verdict)}"
+                yield from page.beside(line, page.verdict(verdict), room)
                 line = ""
             if _is_explained(difference.verdict, difference.rule):
-                yield f"{text}  {page.verdict(difference.verdict)}  {difference.rule}"
+                yield from page.beside(text, f"{page.verdict(difference.verdict)}  {difference.rule}", room)
                 continue
             line, verdict = (f"{line}, {text}" if line else text), difference.verdict
         if line:
-            yield f"{line}  {page.verdict(verdict)}"
+            yield from page.beside(line, page.verdict(verdict), room)
 
 
 def _left_out(row: Row) -> str:
