@@ -286,7 +286,7 @@ def test_one_dump_agrees_with_nobody() -> None:
     assert (report.answer, kinds(report)) == ("undetermined", ["alone"])
 
 
-@pytest.mark.parametrize("dumps", [[], [Path("tests")]], ids=["nothing", "a folder without dumps"])
+@pytest.mark.parametrize("dumps", [[], [Path(__file__).parent]], ids=["nothing", "a folder without dumps"])
 def test_no_dump_is_wrong_usage(dumps: list[Path]) -> None:
     with pytest.raises(UsageError, match=r"no dumps in .*; they are named \*\.dump\.json"):
         compare_fleet(dumps)
