@@ -94,7 +94,7 @@ class Setting:
     def graphs(self) -> dict[str, int]:
         """Return how many nodes each graph has, by file and label."""
         found: dict[str, int] = {}
-        for path in sorted(self.dumps.glob("*.dump.*")):
+        for path in sorted(self.dumps.glob("[!.]*.dump.*")):
             dump = sc.load(path)
             assert isinstance(dump, SignatureDump)
             found |= {f"{path.name} {entry.label}": len(entry.graph.nodes) for entry in dump.graphs}
