@@ -139,3 +139,4 @@ from sigcontract.model.renumbering import (
     Renumbering as Renumbering,
     local_fields as local_fields,
 )
+from sigcontract.model.rows import Row as Row, node_row as node_row
