@@ -134,7 +134,8 @@ class _Account:
         if session.exitstatus == pytest.ExitCode.OK and (self._ledger.clashes or rejected):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    # The annotation is quoted: pytest 8.2 has no such name.
+    def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         """Say what there is to do with goldens."""
         lines = list(self._lines())
         if lines:
