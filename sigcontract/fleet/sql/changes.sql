@@ -1,6 +1,6 @@
--- What changed over runs: graphs of a rank that are other ones than in the run before, that came, or that went.
+-- What changed between runs: graphs of a rank that differ from the previous run, that are new, or that are gone.
 --
--- Runs follow each other by when their first dump was written. Dumps that name no rank are left out.
+-- Runs are ordered by the time of their first dump. Dumps without a rank are left out.
 --
 -- old_run, new_run         two runs, one after the other
 -- rank, graph              the graph
