@@ -23,9 +23,11 @@ from sigcontract.update.attributes import ABSENT, Difference, Effects, by_rule
 from sigcontract.update.changes import corresponding_changes, node_changes
 from sigcontract.update.field_rules import field_differences
 from sigcontract.update.function_changes import unproven_function
-from sigcontract.update.kernels import NodeJudge, function_identity, may_prefer_cluster
+from sigcontract.update.identity import function_identity
+from sigcontract.update.kernels import NodeJudge, may_prefer_cluster
+from sigcontract.update.located import LocatedDifference, differences_along, located_refusal
 from sigcontract.update.pairing import body_pairs, pair_graphs, subject_of
-from sigcontract.update.predict import Findings, LocatedDifference, differences_along, located_refusal
+from sigcontract.update.predict import Findings
 from sigcontract.update.share_key import share_key
 from sigcontract.wire import (
     digest,
