@@ -1,6 +1,6 @@
 """What many ranks cost: headers against whole dumps, 1,000 ranks, and queries on simulated fleets.
 
-``python benchmarks/bench_fleet.py [--json FILE] [--ranks N] [--rows N ...]``. Export and queries need the extra `fleet`.
+``python benchmarks/bench_fleet.py [--json FILE] [--ranks N] [--rows N ...]``. Export, queries: extra `fleet`.
 The dumps are made of the layers of ``examples/observed/torch-block.dump.json``; the simulated data set is made by seed.
 """
 

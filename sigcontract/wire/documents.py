@@ -18,7 +18,7 @@ from sigcontract.model import (
     Record,
     SignatureDump,
 )
-from sigcontract.wire import upgrade, v1, v2
+from sigcontract.wire import diffs, upgrade, v1, v2
 from sigcontract.wire.envelope import document_type, fields_of
 
 __all__ = ["FORMS", "Document", "Form", "document_name", "form_named", "form_of"]
@@ -130,7 +130,24 @@ FORMS: dict[tuple[str, int], Form] = {
             finished=v2.with_extensions_read,
         ),
         _flat("sigcontract.profile", 1, DriverProfile),
-        _flat("sigcontract.diff", 1, DumpDiff),
+        Form(
+            "sigcontract.diff",
+            1,
+            diffs.DiffDocument1,
+            record=DumpDiff,
+            record_of=diffs.diff_of_1,
+            wire_of=diffs.wire_of_1,
+            lossless=False,
+        ),
+        Form(
+            "sigcontract.diff",
+            2,
+            diffs.DiffDocument,
+            record=DumpDiff,
+            record_of=diffs.diff_of,
+            wire_of=diffs.wire_of,
+            problems=diffs.problems,
+        ),
         _flat("sigcontract.groups", 1, GroupsReport),
         _flat("sigcontract.prediction", 1, GraphPrediction),
         _flat("sigcontract.fleet", 1, FleetReport),
