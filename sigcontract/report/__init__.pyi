@@ -1,10 +1,12 @@
+from sigcontract.report.dump_view import (
+    DumpViewer as DumpViewer,
+)
 from sigcontract.report.github import (
     diff_github as diff_github,
 )
 from sigcontract.report.graph_summary import (
     kernels_of as kernels_of,
     summary_lines as summary_lines,
-    unknown as unknown,
     usual_attributes as usual_attributes,
 )
 from sigcontract.report.groups_text import (
