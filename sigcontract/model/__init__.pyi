@@ -143,4 +143,20 @@ from sigcontract.model.renumbering import (
     Renumbering as Renumbering,
     local_fields as local_fields,
 )
+from sigcontract.model.results import (
+    DumpView as DumpView,
+    FileFault as FileFault,
+    FileRemark as FileRemark,
+    FunctionView as FunctionView,
+    GraphView as GraphView,
+    LostField as LostField,
+    Migration as Migration,
+    NodeBlock as NodeBlock,
+    NodeView as NodeView,
+    RuleEntry as RuleEntry,
+    RuleList as RuleList,
+    UnknownAttribute as UnknownAttribute,
+    ValidatedFile as ValidatedFile,
+    ValidationReport as ValidationReport,
+)
 from sigcontract.model.rows import Row as Row, node_row as node_row

@@ -10,13 +10,17 @@ from sigcontract.errors import RecordError, UsageError, VersionError
 from sigcontract.model import (
     DriverProfile,
     DumpDiff,
+    DumpView,
     FleetQueryResult,
     FleetReport,
     GraphPrediction,
     GroupsReport,
+    Migration,
     RankDiffs,
     Record,
+    RuleList,
     SignatureDump,
+    ValidationReport,
 )
 from sigcontract.wire import diffs, upgrade, v1, v2
 from sigcontract.wire.envelope import document_type, fields_of
@@ -33,6 +37,10 @@ Document = (
     | FleetReport
     | RankDiffs
     | FleetQueryResult
+    | DumpView
+    | ValidationReport
+    | Migration
+    | RuleList
 )
 
 
@@ -153,6 +161,10 @@ FORMS: dict[tuple[str, int], Form] = {
         _flat("sigcontract.fleet", 1, FleetReport),
         _flat("sigcontract.fleet-diff", 1, RankDiffs),
         _flat("sigcontract.fleet-query", 1, FleetQueryResult),
+        _flat("sigcontract.show", 1, DumpView),
+        _flat("sigcontract.validation", 1, ValidationReport),
+        _flat("sigcontract.migration", 1, Migration),
+        _flat("sigcontract.rules", 1, RuleList),
     )
 }
 
