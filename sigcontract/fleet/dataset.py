@@ -14,12 +14,10 @@ from typing import Any, Final, NamedTuple
 from sigcontract.errors import FileError, MissingExtraError, SigcontractError, UsageError
 from sigcontract.fleet.sources import DumpInput, Progress, Source, Unreadable, no_progress, read_sources
 from sigcontract.model import (
-    AttributeId,
-    ClusterDim,
     GraphSignature,
-    KernelNodeSignature,
     NodeSignature,
     SignatureDump,
+    node_row,
 )
 from sigcontract.profiles import named_profile
 from sigcontract.update import NodeJudge, judged_key, judged_same
@@ -320,20 +318,4 @@ class _NodeTable:
 
 def _node_values(node: NodeSignature) -> dict[str, Any]:
     alone = GraphSignature(nodes=(node,), dependencies=((),))
-    values: dict[str, Any] = {"node_digest": portable_digest(alone), "type": str(node.__struct_config__.tag)}
-    if isinstance(node, KernelNodeSignature):
-        cluster = next(
-            (
-                a.value
-                for a in node.attributes
-                if a.id == AttributeId.CLUSTER_DIMENSION and isinstance(a.value, ClusterDim)
-            ),
-            None,
-        )
-        for prefix, dim in (("grid", node.grid_dim), ("block", node.block_dim), ("cluster", cluster)):
-            if dim is not None:
-                values |= {f"{prefix}_x": dim.x, f"{prefix}_y": dim.y, f"{prefix}_z": dim.z}
-        values["name"] = node.name
-        values["dynamic_shared_mem_bytes"] = node.dynamic_shared_mem_bytes
-        values["code_sha256"] = None if node.function is None else node.function.code_sha256
-    return values
+    return node_row(node) | {"node_digest": portable_digest(alone)}
