@@ -1,6 +1,9 @@
 from sigcontract.report.change_words import (
     node_index as node_index,
 )
+from sigcontract.report.dump_view import (
+    DumpViewer as DumpViewer,
+)
 from sigcontract.report.github import (
     diff_github as diff_github,
 )
@@ -10,7 +13,6 @@ from sigcontract.report.golden_text import (
 from sigcontract.report.graph_summary import (
     kernels_of as kernels_of,
     summary_lines as summary_lines,
-    unknown as unknown,
     usual_attributes as usual_attributes,
 )
 from sigcontract.report.graph_table import (

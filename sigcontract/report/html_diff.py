@@ -48,7 +48,7 @@ def diff_html(comparison: DumpComparison) -> str:
             "header",
             element("h1", "sigcontract diff ", badge(result.verdict)),
             element("p", summary(result)),
-            element("p", profile_of(result) if findings else left_out(comparison.policy), class_="note"),
+            element("p", profile_of(result) if findings else left_out(result), class_="note"),
         ),
     ]
     if findings:

@@ -9,13 +9,14 @@ from sigcontract.report.html_filter import filter_bar
 from sigcontract.report.html_page import badge, element, page, section, table
 from sigcontract.report.names import shortened
 from sigcontract.report.phrases import counted
-from sigcontract.report.ranks_text import fleet_head, parted_head, values_of, what_changed, where_of, who
+from sigcontract.report.ranks_text import cell_texts, classes_head, fleet_head, ranks_of, what_changed, where_of, who
 
 __all__ = ["fleet_html"]
 
 _LABELS: Final = 12
 #: Rows of the table by rank.
 _ROWS: Final = 2000
+_VALUE: Final = 160
 #: Classes that have a colour of their own; what is beyond has a number alone.
 _COLORS: Final = 8
 #: Ranks of a job for which a cell stands where there is no dump.
@@ -67,7 +68,7 @@ def _matrix(graphs: FleetGraphs, report: FleetReport) -> ET.Element:
     cells.sort(key=lambda cell: (cell[0][0] is None, cell[0][0] or 0, cell[0][1]))
     labels = ", ".join(graphs.labels[:_LABELS])
     more = f" and {len(graphs.labels) - _LABELS} more" if len(graphs.labels) > _LABELS else ""
-    title = parted_head(graphs) if len(graphs.classes) > 1 else f"{labels}{more}: one class"
+    title = classes_head(graphs) if len(graphs.classes) > 1 else f"{labels}{more}: one class"
     group = f"{graphs.group}: " if graphs.group is not None else ""
     matrix = element("ol", *(cell for _, cell in cells), class_="ranks")
     return element("figure", element("figcaption", f"{group}{title}"), matrix)
@@ -112,7 +113,7 @@ def _row(each: FleetClass, place: int, report: FleetReport, cause: FleetCause | 
         cells = [
             element("td"),
             element("td", ranks),
-            *(element("td", text) for text in ("", "", "by digest alone", "")),
+            *(element("td", text) for text in ("", "", "by digest; the cause was not determined", "")),
         ]
         return element("tr", *cells, data_text=ranks.lower())
     verdict = Verdict.worst(change.verdict for change in cause.changes)
@@ -134,7 +135,8 @@ def _by_rank(report: FleetReport) -> Iterator[ET.Element]:
     rows = []
     for row in report.rows[:_ROWS]:
         cells = [
-            element("p", element("strong", cell.ranks), f": {values_of(row.fields, cell.values)}") for cell in row.cells
+            element("p", element("strong", ranks_of(cell.ranks)), f": {text}")
+            for cell, text in zip(row.cells, cell_texts(row, _VALUE), strict=True)
         ]
         more = f" and {row.count - 1} more" if row.count > 1 else ""
         node = element("td", element("code", row.path), more)

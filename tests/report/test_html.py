@@ -129,7 +129,7 @@ def test_names_are_text(hostile: dict[str, Page], kind: str) -> None:
     assert found.meta("viewport") == "width=device-width, initial-scale=1"
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(name=st.text())
 def test_any_text_stays_one_text(name: str) -> None:
     made = Page(
@@ -172,7 +172,7 @@ def test_two_equal_dumps_are_a_page_that_says_so() -> None:
 
 
 @given(graph=graphs())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None, derandomize=True)
 def test_every_node_has_one_row(graph: sc.GraphSignature) -> None:
     tables = NodeTables([graph])
     drawn = tables.one("g", graph)
@@ -186,7 +186,7 @@ def test_every_node_has_one_row(graph: sc.GraphSignature) -> None:
 
 
 @given(old=graphs(), new=graphs())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None, derandomize=True)
 def test_every_node_of_both_graphs_has_a_row_in_a_diff(old: sc.GraphSignature, new: sc.GraphSignature) -> None:
     found = compare_dumps(dump(old), again(new)).changes[0]
     assert found is not None
