@@ -56,9 +56,9 @@ def hold_against_golden(
     """Hold a recording against its golden.
 
     They agree if each label has a graph of the same portable digest: what was recorded is the same, unreadable values
-    included. Where digests differ they still agree if nothing that `compare_dumps` finds fails the gate ``any``: the order
-    in which nodes were captured does not, nor what has no effect. The environment decides nothing; it is part of the
-    comparison, for it may be the reason.
+    included. Where digests differ they still agree if nothing that `compare_dumps` finds fails the gate ``any``:
+    the order in which nodes were captured does not, nor what has no effect. The environment decides nothing; it is
+    part of the comparison, for it may be the reason.
 
     Parameters
     ----------

@@ -137,7 +137,9 @@ def _where(cause: Cause, number: int, drawn: DrawnGraph) -> ET.Element:
     """Return the nodes of a cause, with a button that shows the first one."""
     where = index_words(cause.paths, cause.count) if cause.paths and cause.paths[0] else "the graph"
     first = index_words(cause.paths[:1], 1) if cause.paths else ""
-    row = drawn.row_of.get(f"-{first}" if cause.kind == "removed" else first)
+    removed = cause.kind == "removed"
+    where = f"old {where}" if removed else where
+    row = drawn.row_of.get(f"-{first}" if removed else first)
     if row is None:
         return element("span", where)
     return element("button", where, type="button", class_="link", data_graph=number, data_row=row)
