@@ -91,6 +91,7 @@ from sigcontract.registry import (
     SignatureRegistry as SignatureRegistry,
 )
 from sigcontract.update import (
+    ExecState as ExecState,
     predict_update as predict_update,
 )
 from sigcontract.wire import (

@@ -159,3 +159,4 @@ from sigcontract.model.results import (
     ValidatedFile as ValidatedFile,
     ValidationReport as ValidationReport,
 )
+from sigcontract.model.rows import Row as Row, node_row as node_row

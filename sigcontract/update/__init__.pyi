@@ -16,6 +16,9 @@ from sigcontract.update.changes import (
     is_of_function as is_of_function,
     node_changes as node_changes,
 )
+from sigcontract.update.exec_state import (
+    ExecState as ExecState,
+)
 from sigcontract.update.field_rules import (
     field_differences as field_differences,
 )

@@ -6,8 +6,8 @@ from typing import Final
 from sigcontract.model import Dependency, GraphSignature, NodeSignature
 from sigcontract.update.attributes import Difference, by_rule
 from sigcontract.update.field_rules import field_differences
+from sigcontract.update.located import LocatedDifference
 from sigcontract.update.pairing import body_pairs, subject_of
-from sigcontract.update.predict import LocatedDifference
 
 __all__ = ["STRUCTURE", "Changes", "differences_by_index", "recorded"]
 

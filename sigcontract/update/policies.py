@@ -25,10 +25,12 @@ from sigcontract.update.arrangement import (
 from sigcontract.update.attributes import ABSENT, Difference, Effects, by_rule
 from sigcontract.update.by_index import STRUCTURE, differences_by_index, recorded
 from sigcontract.update.changes import node_changes
-from sigcontract.update.kernels import NodeJudge, function_identity, may_prefer_cluster
+from sigcontract.update.identity import function_identity
+from sigcontract.update.kernels import NodeJudge, may_prefer_cluster
+from sigcontract.update.located import LocatedDifference, differences_along, located_refusal
 from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.update.portable import portable_differences
-from sigcontract.update.predict import Findings, LocatedDifference, differences_along, located_refusal
+from sigcontract.update.predict import Findings
 from sigcontract.update.share_key import share_key
 from sigcontract.wire import (
     digest,

@@ -10,8 +10,9 @@ from sigcontract.update.by_index import STRUCTURE, Changes, differences_by_index
 from sigcontract.update.changes import corresponding_changes
 from sigcontract.update.function_changes import unproven_function
 from sigcontract.update.kernels import NodeJudge
+from sigcontract.update.located import LocatedDifference
 from sigcontract.update.pairing import subject_of
-from sigcontract.update.predict import LocatedDifference, judged_update
+from sigcontract.update.predict import judged_update
 from sigcontract.update.similarity import similarity_key
 from sigcontract.update.structure import node_order, reordered
 from sigcontract.wire import portable_form
