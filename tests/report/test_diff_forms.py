@@ -46,7 +46,8 @@ g0: 216 nodes; update: stale (kernel.cluster-dim)
 kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
   upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
-  profiler's record names the new one. Instantiate anew.
+  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left behind,
+  the kernel does not run at all. Instantiate anew.
 """  # noqa: RUF001  times, as people write it
 
 GOLDEN_VERDICTS = """\
@@ -71,7 +72,8 @@ g0: stale, 216 nodes
 kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
   upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
-  profiler's record names the new one. Instantiate anew.
+  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left behind,
+  the kernel does not run at all. Instantiate anew.
 """  # noqa: RUF001  times, as people write it
 
 GOLDEN_INSERTED = """\
