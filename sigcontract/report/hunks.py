@@ -75,7 +75,7 @@ class Stretch(NamedTuple):
 
 def is_note(change: Change) -> bool:
     """Say whether a change is drawn at no node: it is of the graph as a whole, or says what is not known."""
-    return not change.places or not change.known
+    return not change.indices or not change.known
 
 
 def stretches_of(found: GraphChanges, context: int = CONTEXT, *, once: bool = False) -> Iterator[Stretch]:
@@ -93,7 +93,7 @@ def stretches_of(found: GraphChanges, context: int = CONTEXT, *, once: bool = Fa
     changes_at: dict[tuple[int, bool, int], list[Change]] = {}
     for change in found.changes:
         if not is_note(change):
-            for at, old, new in change.places:
+            for at, old, new in change.indices:
                 # A removed node stands before the new node at its index.
                 changes_at.setdefault((at, new is not None, (old if new is None else new) or 0), []).append(change)
     if changes_at:

@@ -145,7 +145,7 @@ def test_what_is_not_known_of_many_nodes_names_each_attribute_once_and_counts_al
 
 def test_a_report_without_a_driver_profile_says_so_and_how_to_get_one() -> None:
     old, new = dump(graph(*LAYER)), dump(graph(*CHANGED))
-    line = "without a driver profile: what only a measurement tells is left open (--profile, sigcontract doctor)"
+    line = "without a driver profile: what only a measurement shows is left open (--profile, sigcontract doctor)"
     found = compare_dumps(old, replace(new, environment=replace(new.environment, process_id=2)))
     assert text.diff_text(found).splitlines()[1] == line
     (shown,) = [

@@ -73,7 +73,7 @@ def test_unchanged_layers_between_changes_are_not_drawn() -> None:
 def test_every_changed_place_is_drawn_and_every_node_accounted_for(a: GraphSignature, b: GraphSignature) -> None:
     (found,) = compare_dumps(dump(a), dump(b, process_id=2), H200).changes
     assert found is not None
-    places = {place for change in found.changes if not is_note(change) for place in change.places}
+    places = {place for change in found.changes if not is_note(change) for place in change.indices}
     shown = list(stretches_of(found))
     drawn = sum(sum(bool(row.changes) for row in part.rows) * part.times for part in shown)
     assert drawn == len(places)
