@@ -8,7 +8,7 @@ from sigcontract.cli.terminal import columns, status_line, use_color
 from sigcontract.errors import UsageError
 from sigcontract.fleet import compare_fleet, export_dataset, queries, query_dataset
 from sigcontract.model import FleetReport
-from sigcontract.report import counted, fleet_markdown, fleet_text, query_text, safe
+from sigcontract.report import counted, fleet_html, fleet_markdown, fleet_text, query_text, safe
 from sigcontract.wire import encode
 
 __all__ = ["register", "run"]
@@ -41,7 +41,7 @@ _OPTIONS = {
     "export": {"output", "run_id", "force"},
     "query": {"engine", "memory_limit"},
 }
-_FORMATS = {"compare": ("text", "json", "markdown"), "export": ("text",), "query": ("text", "json")}
+_FORMATS = {"compare": ("text", "json", "markdown", "html"), "export": ("text",), "query": ("text", "json")}
 
 
 def register(subparsers: Subparsers) -> None:
@@ -133,6 +133,8 @@ def _rendered(report: FleetReport, form: str) -> str:
         return encode(report).decode()
     if form == "markdown":
         return fleet_markdown(report)
+    if form == "html":
+        return fleet_html(report)
     return fleet_text(report, color=use_color(sys.stdout), width=columns())
 
 

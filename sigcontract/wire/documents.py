@@ -18,6 +18,7 @@ from sigcontract.model import (
     Migration,
     RankDiffs,
     Record,
+    ReviewReport,
     RuleList,
     SignatureDump,
     ValidationReport,
@@ -41,6 +42,7 @@ Document = (
     | ValidationReport
     | Migration
     | RuleList
+    | ReviewReport
 )
 
 
@@ -165,6 +167,7 @@ FORMS: dict[tuple[str, int], Form] = {
         _flat("sigcontract.validation", 1, ValidationReport),
         _flat("sigcontract.migration", 1, Migration),
         _flat("sigcontract.rules", 1, RuleList),
+        _flat("sigcontract.review", 1, ReviewReport),
     )
 }
 

@@ -98,7 +98,10 @@ def test_bad_input_is_one_line_that_says_what_to_do(files: dict[str, str], capsy
             "sigcontract: error[usage]: 'b200' is no shipped profile (nvidia-h200-cuda-13.0), and "
             "cannot read b200: No such file or directory; check the name"
         ),
-        "sigcontract: error[usage]: --output 'json': give FORMAT=FILE, the format one of text, json, markdown, github",
+        (
+            "sigcontract: error[usage]: --output 'json': give FORMAT=FILE, the format one of text, json, markdown, "
+            "github, html"
+        ),
     ]
 
 

@@ -28,6 +28,7 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
         ("sigcontract.validation", "1"),
         ("sigcontract.migration", "1"),
         ("sigcontract.rules", "1"),
+        ("sigcontract.review", "1"),
     ]
     assert main(["schema", "--format", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)["schemas"]
