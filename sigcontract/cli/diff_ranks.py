@@ -24,7 +24,8 @@ def run_by_rank(args: argparse.Namespace) -> int:
     drawn: list[str] = []
 
     def draw(each: RankDiff, comparison: DumpComparison) -> None:
-        drawn.extend(("", f"rank {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
+        noun = "rank" if each.ranks.isdecimal() else "ranks"
+        drawn.extend(("", f"{noun} {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
         shown = diff_text(comparison, color=use_color(sys.stdout), width=columns() - 2)
         drawn.extend(f"  {line}".rstrip() for line in shown.splitlines())
 
