@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["PUBLIC", "setup", "undocumented"]
 
 #: Modules whose ``__all__`` is promised to users.
-PUBLIC = ("sigcontract", "sigcontract.driver", "sigcontract.errors", "sigcontract.fleet", "sigcontract.registry")
+PUBLIC = (
+    "sigcontract",
+    "sigcontract.contract",
+    "sigcontract.driver",
+    "sigcontract.errors",
+    "sigcontract.fleet",
+    "sigcontract.registry",
+)
 
 #: Names that a door lists for other packages of sigcontract. Users are promised none of them.
 INTERNAL = {

@@ -1,3 +1,6 @@
+from sigcontract.report.contract_text import (
+    check_text as check_text,
+)
 from sigcontract.report.github import (
     diff_github as diff_github,
 )
@@ -26,6 +29,12 @@ from sigcontract.report.node_rows import (
 from sigcontract.report.node_table import (
     folded_rows as folded_rows,
     table_lines as table_lines,
+)
+from sigcontract.report.outcome import (
+    Outcome as Outcome,
+)
+from sigcontract.report.outputs import (
+    OUTPUTS as OUTPUTS,
 )
 from sigcontract.report.phrases import (
     counted as counted,

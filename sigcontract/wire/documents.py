@@ -8,6 +8,8 @@ import msgspec
 
 from sigcontract.errors import RecordError, UsageError, VersionError
 from sigcontract.model import (
+    CheckReport,
+    Contract,
     DriverProfile,
     DumpDiff,
     FleetQueryResult,
@@ -19,7 +21,7 @@ from sigcontract.model import (
     SignatureDump,
 )
 from sigcontract.wire import upgrade, v1, v2
-from sigcontract.wire.envelope import document_type, fields_of
+from sigcontract.wire.envelope import defaults_of, document_type, fields_of
 
 __all__ = ["FORMS", "Document", "Form", "document_name", "form_named", "form_of"]
 
@@ -33,6 +35,8 @@ Document = (
     | FleetReport
     | RankDiffs
     | FleetQueryResult
+    | Contract
+    | CheckReport
 )
 
 
@@ -93,7 +97,8 @@ class Form:
 def _flat(document: str, version: int, record: type[Record]) -> Form:
     """Return the form of a document that is a record with an envelope."""
     fields = record.__struct_fields__
-    wire = document_type(f"{record.__name__}Document", document, version, record.__doc__ or "", fields_of(record))
+    doc, name = record.__doc__ or "", f"{record.__name__}Document"
+    wire = document_type(name, document, version, doc, fields_of(record), defaults=defaults_of(record))
 
     def wire_of(value: Any) -> Any:
         return wire(document=document, version=version, **{name: getattr(value, name) for name in fields})
@@ -136,6 +141,8 @@ FORMS: dict[tuple[str, int], Form] = {
         _flat("sigcontract.fleet", 1, FleetReport),
         _flat("sigcontract.fleet-diff", 1, RankDiffs),
         _flat("sigcontract.fleet-query", 1, FleetQueryResult),
+        _flat("sigcontract.contract", 1, Contract),
+        _flat("sigcontract.check", 1, CheckReport),
     )
 }
 

@@ -23,6 +23,7 @@ ROOMS = (
     "registry",
     "compare",
     "fleet",
+    "contract",
     "report",
     "cli",
 )
