@@ -33,6 +33,7 @@ PUBLIC = (
     "sigcontract.errors",
     "sigcontract.fleet",
     "sigcontract.registry",
+    "sigcontract.testing",
 )
 
 #: Names that a door lists for other packages of sigcontract. Users are promised none of them.
@@ -54,7 +55,8 @@ INTERNAL = {
             "read_reports",
             "run_program",
         }
-    )
+    ),
+    "sigcontract.testing": frozenset({"CheckSettings", "Checked", "Ledger"}),
 }
 
 _LOG = logging.getLogger(__name__)

@@ -21,6 +21,7 @@ COMMANDS: Final[tuple[str, ...]] = (
     "groups",
     "fleet",
     "check",
+    "review",
     "schema",
     "rules",
     "doctor",

@@ -1,4 +1,4 @@
-"""``sigcontract diff`` given folders: the dumps of two runs, rank by rank."""
+"""``sigcontract diff`` of folders: the dumps of two runs, rank by rank."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ __all__ = ["run_by_rank"]
 
 
 def run_by_rank(args: argparse.Namespace) -> int:
-    """Compare, write, and say whether the gate passed on every rank."""
+    """Compare, write, and return whether the gate passes on every rank."""
     if args.pair:
         raise UsageError("folders are compared rank by rank; give two dumps to compare a pair of graphs")
     outputs = outputs_of(args)
@@ -39,10 +39,10 @@ def run_by_rank(args: argparse.Namespace) -> int:
             profile,
             policy=args.policy,
             labels=args.graph,
-            each=lambda number, of: say(f"{number}/{of} pairs"),
-            tell=draw if texts else lambda *_: None,
+            progress=lambda step, number, total: say(f"{number}/{total} {step}"),
+            on_diff=draw if texts else lambda *_: None,
         )
-    gaps = ["", *gap_lines(found.gaps)] if found.gaps else []
+    gaps = ["", *gap_lines(found.gaps, width)] if found.gaps else []
     text = "\n".join([_head(found), *drawn, *gaps]) + "\n"
     answer = _answer(found, args.fail_on)
     outcome = Outcome(
@@ -67,4 +67,4 @@ def _answer(found: RankDiffs, fail_on: str) -> Literal["passed", "failed", "unde
 def _head(found: RankDiffs) -> str:
     differing = sum(each.diff.verdict is not Verdict.IDENTICAL for each in found.diffs)
     gaps = f", {counted(len(found.gaps), 'gap')}" if found.gaps else ""
-    return f"{found.verdict}: {counted(len(found.diffs), 'kind')} of rank, {differing} with differences{gaps}"
+    return f"{found.verdict}: {counted(len(found.diffs), 'distinct pair')} of dumps, {differing} with differences{gaps}"

@@ -7,7 +7,7 @@ aligned without them, and only then is it asked which number of one graph is whi
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from sigcontract.compare.alignment import Alignment, Match, align_by_levels, joined
 from sigcontract.compare.kernel_names import unnumbered
-from sigcontract.compare.structure import is_chain, node_order
 from sigcontract.model import (
     ChildGraphNode,
     GraphSignature,
@@ -28,7 +27,7 @@ from sigcontract.model import (
     inner_graphs,
     local_fields,
 )
-from sigcontract.update import similarity_key
+from sigcontract.update import NodeOrder, is_chain, node_order, reordered, similarity_key
 from sigcontract.wire import (
     portable_form,
 )
@@ -125,16 +124,6 @@ def _order_of(pairs: Sequence[tuple[int, int]], length: int) -> list[int]:
     return order
 
 
-def _reordered(graph: GraphSignature, order: Sequence[int], at: Mapping[int, int]) -> GraphSignature:
-    """Return the graph with its nodes in another order, ``at`` the new index of each."""
-    return GraphSignature(
-        nodes=tuple(graph.nodes[index] for index in order),
-        dependencies=tuple(
-            tuple(replace(edge, node=at[edge.node]) for edge in graph.dependencies[index]) for index in order
-        ),
-    )
-
-
 def _edges_in_common(aligned: AlignedGraphs) -> int:
     """Count the edges that lead to corresponding nodes, whatever their order and kind."""
     partner = [-1] * len(aligned.old_numbers)
@@ -201,10 +190,33 @@ class Aligner:
         self._number_of_key: dict[Any, int] = {}
         self._numbers_of_graph: dict[int, tuple[GraphSignature, list[int]]] = {}
         self._aligned: dict[tuple[int, int], AlignedGraphs] = {}
+        #: By the id of a graph whose nodes were put in another order, the recorded index of each.
+        self._order_of: dict[int, list[int]] = {}
 
-    def add(self, graph: GraphSignature) -> None:
-        """Take in an outermost graph: as recorded where nodes align by value, else in its portable form."""
-        self._enter(graph, _as_recorded if self._by_value else _portable)
+    def add(self, graph: GraphSignature, order: NodeOrder | None = None) -> None:
+        """Take in an outermost graph: as recorded where nodes align by value, else in its portable form.
+
+        ``order`` is the one that its nodes were put in, where that is not the recorded one.
+        """
+        numbers = self._enter(graph, _as_recorded if self._by_value else _portable)
+        if order is not None:
+            self._keep_order(graph, tuple(map(self.node, numbers)), order)
+
+    def _keep_order(self, graph: GraphSignature, forms: tuple[NodeSignature, ...], order: NodeOrder) -> None:
+        """Keep the order of a graph, and those of the graphs inside of its nodes' forms, for `align`."""
+        if order.moved_here:
+            self._order_of[id(graph)] = list(order.order)
+        for node, orders in zip(forms, order.inside, strict=True):
+            for (_, inner), inner_order in zip(_readable(node), orders, strict=True):
+                self._keep_order(inner, inner.nodes, inner_order)
+
+    def may_be_equal(self, old: GraphSignature, new: GraphSignature) -> bool:
+        """Say whether two graphs have the same nodes, numbers aside, and not all of them at one index each."""
+        numbers = self.numbers(old), self.numbers(new)
+        if numbers[0] == numbers[1] and old.dependencies == new.dependencies:
+            return False
+        keys = [[self._keys[number] for number in side] for side in numbers]
+        return sorted(keys[0]) == sorted(keys[1])
 
     @property
     def exact(self) -> bool:
@@ -228,6 +240,9 @@ class Aligner:
             aligned = self._in_order(old, new)
         else:
             aligned = self._by_structure(old, new)
+        order = self._order_of.get(id(old))
+        if order is not None:
+            aligned = aligned._replace(order=order)
         self._aligned[id(old), id(new)] = aligned
         return aligned
 
@@ -313,7 +328,7 @@ class Aligner:
         alignment = Alignment(tuple(joined([Match(at[a], b, 1) for a, b in pairs])), exact=True)
         numbers = [old_numbers[index] for index in order]
         distinct = _distinct(numbers, new_numbers, alignment)
-        graph = _reordered(old, order, at) if moved else old
+        graph = reordered(old, order) if moved else old
         return AlignedGraphs(graph, new, numbers, new_numbers, alignment, distinct, order if moved else None)
 
     def _agreement(self, aligned: AlignedGraphs) -> tuple[int, int, int]:
@@ -392,6 +407,10 @@ class Aligner:
             # Of known code, a kernel is the same whichever number its compiler gave it.
             node = replace(node, name=unnumbered(node.name))
         return msgspec.msgpack.encode(self._unnumbered.record(node))
+
+
+def _readable(node: NodeSignature) -> list[tuple[str, GraphSignature]]:
+    return [(at, graph) for at, graph in inner_graphs(node) if graph is not None]
 
 
 def _recorded_content(node: NodeSignature) -> bytes:

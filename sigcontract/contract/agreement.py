@@ -125,7 +125,9 @@ class Agreement:
         labels = _labels(graph) if clause.golden_graph is None else (graph.label,)
         bare = replace(found, environment=(), graphs=())
         findings = tuple(
-            self._judged(finding, replace(bare, graphs=(replace(graph, findings=(finding,)),)), labels, terms)
+            self._judged(
+                finding, replace(bare, graphs=(replace(graph, findings=(finding,), causes=()),)), labels, terms
+            )
             for finding in graph.findings
         )
         named = clause.golden_graph or graph.old_label or graph.label

@@ -1,11 +1,13 @@
 """A dump: the graph signatures of one process, and the environment that they were read in."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.record import Record, Text, UInt32
+from sigcontract.model.rows import Row, node_row
 
 __all__ = ["DeviceInfo", "Environment", "LabeledGraph", "LibraryVersion", "SignatureDump"]
 
@@ -68,8 +70,40 @@ class SignatureDump(Record, frozen=True, kw_only=True):
     ]
 
     def graph(self, label: str) -> GraphSignature:
-        """Return the first graph with that label. Raises KeyError where there is none."""
+        """Return the first graph with that label. Raises KeyError if there is none."""
         for entry in self.graphs:
             if entry.label == label:
                 return entry.graph
         raise KeyError(label)
+
+    # A dump is read like a mapping of labels to graphs. It has no length, and so is never false.
+
+    def __getitem__(self, label: str) -> GraphSignature:
+        """Return the first graph with that label. Raises KeyError if there is none."""
+        return self.graph(label)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the labels, in the order of the graphs."""
+        return (entry.label for entry in self.graphs)
+
+    def __contains__(self, label: object) -> bool:
+        return any(entry.label == label for entry in self.graphs)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield each node as a flat dictionary with the same keys, for tables: ``pandas.DataFrame(dump.rows())``.
+
+        Nodes of child graphs and readable conditional bodies follow the node that holds them.
+
+        Yields
+        ------
+        dict
+            ``label`` of the graph, ``path`` of the node, ``type`` (``kernel``, ``memcpy``, ...). For kernel nodes
+            also ``name``, ``kern``, ``func`` and ``context`` (process-local handles, 0 if none), ``grid_x`` to
+            ``block_z``, ``cluster_x`` to ``cluster_z`` (the attribute; 0 if not set, None if not known),
+            ``dynamic_shared_mem_bytes``, and ``registers`` per thread and ``code_sha256`` of the function. Other
+            nodes have None for all of these.
+        """
+        for entry in self.graphs:
+            for path, node in entry.graph.walk():
+                row: Row = {"label": entry.label, "path": path}
+                yield row | node_row(node)

@@ -1,14 +1,25 @@
+from sigcontract.report.change_words import (
+    node_index as node_index,
+)
 from sigcontract.report.contract_text import (
     check_text as check_text,
+)
+from sigcontract.report.dump_view import (
+    DumpViewer as DumpViewer,
 )
 from sigcontract.report.github import (
     diff_github as diff_github,
 )
+from sigcontract.report.golden_text import (
+    disagreement_text as disagreement_text,
+)
 from sigcontract.report.graph_summary import (
     kernels_of as kernels_of,
     summary_lines as summary_lines,
-    unknown as unknown,
     usual_attributes as usual_attributes,
+)
+from sigcontract.report.graph_table import (
+    graph_lines as graph_lines,
 )
 from sigcontract.report.groups_text import (
     render_groups as render_groups,
@@ -20,6 +31,7 @@ from sigcontract.report.names import (
     demangle as demangle,
     is_too_long as is_too_long,
     safe as safe,
+    shortened as shortened,
 )
 from sigcontract.report.node_rows import (
     FunctionNumbers as FunctionNumbers,

@@ -8,6 +8,7 @@ from sigcontract.model import (
     GraphDiff,
     Verdict,
 )
+from sigcontract.report.left_out import left_out
 from sigcontract.report.names import shortened
 from sigcontract.report.outcome import Place
 from sigcontract.report.phrases import change_in, counted, label_of, like_graphs, path_of, summary
@@ -42,7 +43,8 @@ def diff_github(diff: DumpDiff, place_of: Callable[[GraphDiff | None], Place] = 
         found += ((finding, label, place_of(graphs[0])) for finding in graphs[0].findings)
     found.sort(key=lambda labeled: -labeled[0].verdict.badness)
     lines = [_annotation(*labeled) for labeled in found]
-    lines.append(command("notice", "sigcontract diff", summary(diff)))
+    whole = [summary(diff)] if diff.findings else [summary(diff), left_out(diff)]
+    lines.append(command("notice", "sigcontract diff", "\n".join(filter(None, whole))))
     return "\n".join(lines) + "\n"
 
 

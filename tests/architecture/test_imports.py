@@ -22,9 +22,11 @@ ROOMS = (
     "driver",
     "registry",
     "compare",
+    "golden",
     "fleet",
     "contract",
     "report",
+    "testing",
     "cli",
 )
 #: The rooms inside of `driver`, likewise.

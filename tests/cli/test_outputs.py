@@ -10,9 +10,9 @@ import xmlschema
 from msgspec.structs import replace
 
 from sigcontract.cli.main import main
-from sigcontract.model import LabeledGraph
+from sigcontract.model import DumpDiff, LabeledGraph
 from sigcontract.report import OUTPUTS
-from sigcontract.wire import save
+from sigcontract.wire import load, save
 from tests.compare.dumps import again, dump, kernel
 from tests.contract.contracts import HEAD
 from tests.update.build import graph
@@ -124,10 +124,9 @@ def test_failed_undetermined_and_passed_cases_are_told_apart(capsys: pytest.Capt
 def test_a_name_is_in_sarif_as_the_finding_has_it_and_a_cut_says_so() -> None:
     main(["diff", "old.dump.json", "new.dump.json", "--output", "sarif=r.sarif", "--output", "json=r.json"])
     results = json.loads(Path("r.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
-    graphs = json.loads(Path("r.json").read_text(encoding="utf-8"))["graphs"]
-    subjects = [finding["subject"] for each in graphs for finding in each["findings"]]
+    subjects = [finding.subject for finding in load("r.json", expect=DumpDiff).findings]
     assert [result["properties"]["kernel"] for result in results] == subjects
-    assert "…" in subjects[7]
+    assert "…" in str(subjects[7])
     assert "(shortened)" in results[7]["message"]["text"]
 
 

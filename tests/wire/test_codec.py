@@ -203,8 +203,9 @@ def test_an_unknown_document_is_named() -> None:
         codec.decode(b'{"document":"x","version":1}')
     assert str(caught.value) == (
         "'x' is no document of sigcontract; it reads sigcontract.diff, sigcontract.dump, sigcontract.fleet, "
-        "sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, sigcontract.prediction, "
-        "sigcontract.profile (at $.document)"
+        "sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, sigcontract.migration, "
+        "sigcontract.prediction, sigcontract.profile, sigcontract.rules, sigcontract.show, sigcontract.validation "
+        "(at $.document)"
     )
 
 

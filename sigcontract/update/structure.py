@@ -7,11 +7,13 @@ sorting the edges of each node, and for a search that ends after a fixed number 
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sigcontract.model import Dependency
+from msgspec.structs import replace
 
-__all__ = ["Reordering", "is_chain", "node_order"]
+from sigcontract.model import Dependency, GraphSignature
+
+__all__ = ["Edge", "Reordering", "Shape", "is_chain", "isomorphism", "node_order", "positions", "reordered"]
 
 #: Rounds of refinement; each tells a node by all that it comes after and all that comes after it.
 _ROUNDS = 3
@@ -19,8 +21,8 @@ _ROUNDS = 3
 _STEPS_SPARE = 20_000
 
 _Edges = tuple[Dependency, ...]
-#: Node, from_port, to_port, type.
-_Edge = tuple[int, int, int, int]
+#: A node, and what an edge is by itself: its ports and its type, for one.
+Edge = tuple[int, tuple[Any, ...]]
 
 
 class Reordering(NamedTuple):
@@ -67,7 +69,7 @@ def node_order(
         By the finest keys under which the two are one structure. Where there are none, an order in which every node
         still comes after those that it depends on, and the nodes that have a counterpart come in its order.
     """
-    graphs = _Shape(old), _Shape(new)
+    graphs = _shape(old), _shape(new)
     exact = True
     if len(old) == len(new):
         for keys in levels:
@@ -83,21 +85,42 @@ def node_order(
     return Reordering(_led(_partial(levels[0], graphs), graphs[0], len(new)), total=False, exact=exact)
 
 
-class _Shape:
+def positions(order: Sequence[int]) -> tuple[int, ...]:
+    """Return, for each index, where an order has it."""
+    at = [0] * len(order)
+    for position, index in enumerate(order):
+        at[index] = position
+    return tuple(at)
+
+
+def reordered(graph: GraphSignature, order: Sequence[int]) -> GraphSignature:
+    """Return a graph with its nodes in another order."""
+    at = positions(order)
+    return GraphSignature(
+        nodes=tuple(graph.nodes[index] for index in order),
+        dependencies=tuple(
+            tuple(replace(edge, node=at[edge.node]) for edge in graph.dependencies[index]) for index in order
+        ),
+    )
+
+
+class Shape:
     """Edges in both directions, and an order in which each node comes after those that it depends on."""
 
-    def __init__(self, dependencies: Sequence[_Edges]) -> None:
-        self.before: list[list[_Edge]] = [
-            [(edge.node, edge.from_port, edge.to_port, edge.type) for edge in edges] for edges in dependencies
-        ]
-        self.after: list[list[_Edge]] = [[] for _ in dependencies]
-        for index, edges in enumerate(self.before):
-            for node, *data in edges:
-                self.after[node].append((index, data[0], data[1], data[2]))
-        self.order = list(_topological(self, range(len(dependencies))))
+    def __init__(self, before: Sequence[Sequence[Edge]]) -> None:
+        self.before = before
+        self.after: list[list[Edge]] = [[] for _ in before]
+        for index, edges in enumerate(before):
+            for node, data in edges:
+                self.after[node].append((index, data))
+        self.order = list(_topological(self, range(len(before))))
 
 
-def _topological(shape: _Shape, priority: Sequence[int]) -> Iterator[int]:
+def _shape(dependencies: Sequence[_Edges]) -> Shape:
+    return Shape([[(edge.node, (edge.from_port, edge.to_port, edge.type)) for edge in edges] for edges in dependencies])
+
+
+def _topological(shape: Shape, priority: Sequence[int]) -> Iterator[int]:
     """Yield the nodes, each after those that it depends on; of those that may come next, the first by priority."""
     waiting = list(map(len, shape.before))
     ready = [(priority[index], index) for index, count in enumerate(waiting) if not count]
@@ -112,7 +135,7 @@ def _topological(shape: _Shape, priority: Sequence[int]) -> Iterator[int]:
 
 
 def _one_structure(
-    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]
+    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape]
 ) -> tuple[list[int] | None, bool]:
     """Return the new index of each old node where the two are one structure, and whether that could be decided.
 
@@ -128,14 +151,14 @@ def _one_structure(
         if found == distinct:
             return None, False  # no finer colours, and the search gave up on these
         distinct = found
-        partner, ended = _isomorphism(colours, graphs)
+        partner, ended = isomorphism(colours, graphs)
         if partner is not None or ended:
             return partner, ended
     return None, False
 
 
 def _refined(
-    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape], *, upward: bool
+    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape], *, upward: bool
 ) -> tuple[list[int], list[int]]:
     """Return colours that tell nodes apart by all that comes before them, or upward, by all that comes after."""
     number: dict[Hashable, int] = {}
@@ -145,7 +168,7 @@ def _refined(
         edges = shape.after if upward else shape.before
         for index in reversed(shape.order) if upward else shape.order:
             near = edges[index]
-            seen = [(colour[node], port, to_port, kind) for node, port, to_port, kind in near]
+            seen = [(colour[node], data) for node, data in near]
             if len(seen) > 1:
                 seen.sort()
             colour[index] = number.setdefault((key[index], *seen), len(number))
@@ -153,7 +176,9 @@ def _refined(
     return found[0], found[1]
 
 
-def _isomorphism(colours: tuple[list[int], list[int]], graphs: tuple[_Shape, _Shape]) -> tuple[list[int] | None, bool]:
+def isomorphism(
+    colours: tuple[Sequence[Hashable], Sequence[Hashable]], graphs: tuple[Shape, Shape]
+) -> tuple[list[int] | None, bool]:
     """Return the new index of each old node under which all edges correspond, and whether the search came to its end.
 
     In an order in which each node comes after those that it depends on, a node may go where those went. The first
@@ -196,15 +221,15 @@ def _isomorphism(colours: tuple[list[int], list[int]], graphs: tuple[_Shape, _Sh
     return partner, True
 
 
-def _situation(colour: int, edges: Sequence[_Edge], partner: Sequence[int] | None) -> Hashable:
+def _situation(colour: Hashable, edges: Sequence[Edge], partner: Sequence[int] | None) -> Hashable:
     """Return a node's colour and dependencies, as indices in the new graph."""
     if partner is None:
         return (colour, *sorted(edges))
-    seen = [(partner[node], port, to_port, kind) for node, port, to_port, kind in edges]
+    seen = [(partner[node], data) for node, data in edges]
     return (colour, *sorted(seen))
 
 
-def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]) -> list[int]:
+def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape]) -> list[int]:
     """Return the new index of each old node, or -1: of nodes that agree in all that comes before or after them."""
     down = _refined(keys, graphs, upward=False)
     both = _refined(down, graphs, upward=True)
@@ -217,7 +242,7 @@ def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _S
 
 def _pair(
     colours: tuple[Sequence[int], Sequence[int]],
-    graphs: tuple[_Shape, _Shape],
+    graphs: tuple[Shape, Shape],
     partner: list[int],
     taken: list[int],
     *,
@@ -238,7 +263,7 @@ def _pair(
                 taken[partner[index]] = index
 
 
-def _led(partner: Sequence[int], shape: _Shape, last: int) -> list[int]:
+def _led(partner: Sequence[int], shape: Shape, last: int) -> list[int]:
     """Return the nodes in the order of their partners; one without any comes right after what it depends on."""
     priority = [0] * len(partner)
     for index in shape.order:
