@@ -49,6 +49,8 @@ exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage o
 """
 
 
+#: Forms that place nothing in a file.
+_WITHOUT_LINES = frozenset({"text", "json", "markdown"})
 _STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
 
 
@@ -117,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
             files=(args.old, args.new),
             text=lambda color, width: diff_text(comparison, color=color, width=width, verdicts=args.verdicts),
             fail_on=args.fail_on,
-            lines=label_lines(args.new),
+            lines=label_lines(args.new) if {form for form, _ in outputs} - _WITHOUT_LINES else {},
         )
         deliver(outcome, outputs)
     return _STATUS[answer]

@@ -62,7 +62,7 @@ def deliver(outcome: Outcome, outputs: list[tuple[str, str]]) -> None:
         A file cannot be written. Then none is.
     """
     drawn = [(form, file, _drawn(outcome, form, file)) for form, file in outputs]
-    write_together([(file, text.encode()) for _, file, text in drawn if file != _STDOUT])
+    write_together([(file, text.encode(errors="backslashreplace")) for _, file, text in drawn if file != _STDOUT])
     for form, file, text in drawn:
         if file == _STDOUT:
             sys.stdout.flush()

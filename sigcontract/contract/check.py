@@ -71,7 +71,7 @@ def check_dump(
     clauses += [_expired(use, file, today) for use in uses if use.state == "expired"]
     return CheckReport(
         answer=worst_answer(check.answer for check in clauses),
-        contract=file.path,
+        contract=file.name,
         dump=dump_name,
         checked_on=today.isoformat(),
         profile=file.contract.profile,

@@ -68,6 +68,11 @@ class ContractFile(NamedTuple):
     path: str
     lines: TomlLines
 
+    @property
+    def name(self) -> str:
+        r"""Its file as a document can hold it: bytes that are no UTF-8 are escaped, as ``\udcff``."""
+        return escaped(self.path)
+
     def beside(self, name: str) -> Path:
         """Return the path of a file that the contract names."""
         return Path(self.path).parent / name
@@ -87,6 +92,11 @@ def load_contract(path: str) -> ContractFile:
     if contract is None or found:
         raise ContractError(path, tuple(found), tuple(lines.line_of(fault.path) for fault in found))
     return ContractFile(contract, path, lines)
+
+
+def escaped(path: str) -> str:
+    """Return a path as a document can hold it."""
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def contract_faults(contract: Contract) -> list[RecordError]:

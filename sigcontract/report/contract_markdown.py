@@ -9,8 +9,9 @@ from sigcontract.report.phrases import counted
 
 __all__ = ["check_markdown"]
 
-#: Rows: GitHub refuses a job's summary of more than 1 MiB.
+#: Rows, and checks whose differences are listed: GitHub refuses a job's summary of more than 1 MiB.
 _ROWS = 200
+_DETAILS = 40
 _FINDINGS = 20
 _ORDER = ("failed", "undetermined", "passed")
 
@@ -32,11 +33,15 @@ def _lines(report: CheckReport) -> Iterator[str]:
     if len(clauses) > _ROWS:
         yield from ("", f"{counted(len(clauses) - _ROWS, 'more check')} in the JSON form.")
     wrong = [check for check in clauses if check.answer != "passed"]
-    for check in wrong[:_ROWS]:
+    for check in wrong[:_DETAILS]:
         yield from _details(check, report)
+    if len(wrong) > _DETAILS:
+        yield from ("", f"Differences of {counted(len(wrong) - _DETAILS, 'more check')} in the JSON form.")
     if report.suppressions:
         yield from ("", "### Suppressions", "")
         yield from (f"- {plain(suppression_words(use))}" for use in report.suppressions[:_ROWS])
+        if len(report.suppressions) > _ROWS:
+            yield f"- {counted(len(report.suppressions) - _ROWS, 'more suppression')} in the JSON form"
 
 
 def _details(check: ClauseCheck, report: CheckReport) -> Iterator[str]:

@@ -9,7 +9,7 @@ from sigcontract.model import (
     Verdict,
 )
 from sigcontract.report.left_out import left_out
-from sigcontract.report.names import shortened
+from sigcontract.report.names import safe, shortened
 from sigcontract.report.outcome import Place
 from sigcontract.report.phrases import change_in, counted, label_of, like_graphs, path_of, summary
 from sigcontract.update import (
@@ -58,7 +58,7 @@ def _annotation(finding: Finding, label: str, place: Place) -> str:
 
 def command(level: str, title: str, text: str, place: Place = _NOWHERE) -> str:
     """Return a workflow command; what would end it or open another one is escaped as GitHub asks."""
-    at = f"file={_property(place.file)}," if place.file else ""
+    at = f"file={_property(safe(place.file))}," if place.file else ""
     at += f"line={place.line}," if place.file and place.line is not None else ""
     return f"::{level} {at}title={_property(title)}::{_escaped(text)}"
 

@@ -1,6 +1,7 @@
 """``sigcontract check``: statuses, messages, first contracts, baselines, several outputs."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 
 from sigcontract.cli.main import main
 from sigcontract.model import CheckReport, SignatureDump
+from sigcontract.report import OUTPUTS
 from sigcontract.wire import load, save
 from tests.compare.dumps import again, dump, kernel
 from tests.contract.contracts import HEAD
@@ -139,3 +141,17 @@ def test_one_run_writes_every_form_and_the_text(capsys: pytest.CaptureFixture[st
     assert "<failure " in Path("c.xml").read_text()
     assert Path("c.md").read_text().startswith("## sigcontract check: failed")
     assert Path("c.txt").read_text().startswith("::error file=old.dump.json,line=4,title=contract.golden g0 (golden)::")
+
+
+def test_names_of_files_that_are_no_text_are_escaped_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = os.fsdecode(b"d\xff")
+    Path(folder).mkdir()
+    for name in ("contract.toml", "old.dump.json", "wider.dump.json"):
+        Path(name).rename(f"{folder}/{name}")
+    arguments = [f"{folder}/wider.dump.json", "--contract", f"{folder}/contract.toml"]
+    outputs = [part for form in OUTPUTS for part in ("--output", f"{form}=out.{form}")]
+    assert main(["check", *arguments, *outputs]) == 1
+    assert "d\\udcff/wider.dump.json against d\\udcff/contract.toml" in capsys.readouterr().out
+    for form in OUTPUTS:
+        assert Path(f"out.{form}").read_text(encoding="utf-8"), form
+    assert main(["diff", f"{folder}/old.dump.json", f"{folder}/wider.dump.json", *outputs]) == 1

@@ -177,3 +177,19 @@ def test_a_gap_that_is_allowed_is_told_and_passes() -> None:
     assert main(["fleet", "ranks/0.dump.json", "--allow-incomplete", "--output", "junit=r.xml"]) == 3
     errors = ET.parse("r.xml").getroot().get("errors")  # noqa: S314  written here
     assert errors == "0"
+
+
+def test_a_summary_of_very_many_checks_fits_a_job_and_says_what_it_leaves_out() -> None:
+    save(
+        dump(*(graph(*(kernel(name="k" * 200 + str(n), func=n + 1) for n in range(30))) for _ in range(300))), "a.json"
+    )
+    found = again(
+        *(graph(*(kernel(name="k" * 200 + str(n), func=n + 1, grid=9) for n in range(30))) for _ in range(300))
+    )
+    save(found, "b.json")
+    Path("many.toml").write_text(HEAD + 'golden = "a.json"\n', encoding="utf-8")
+    assert main(["check", "b.json", "--contract", "many.toml", "--output", "markdown=m.md"]) == 1
+    shown = Path("m.md").read_text(encoding="utf-8")
+    assert len(shown.encode()) < 2**20
+    assert "\nDifferences of 260 more checks in the JSON form.\n" in shown
+    assert "\n102 more checks in the JSON form.\n" in shown
