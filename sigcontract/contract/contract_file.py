@@ -90,6 +90,7 @@ def load_contract(path: str) -> ContractFile:
     """
     contract, lines, found = _read(path)
     if contract is None or found:
+        found.sort(key=lambda fault: lines.line_of(fault.path))
         raise ContractError(path, tuple(found), tuple(lines.line_of(fault.path) for fault in found))
     return ContractFile(contract, path, lines)
 

@@ -99,11 +99,11 @@ expires = 2027-03-31
     found = faults(tmp_path, text)
     assert [(line, path) for line, path, _ in found] == [
         (4, "$.golden"),
+        (5, "$.colour"),
         (6, "$.graphs"),
         (9, "$.graph[0].lable"),
         (12, "$.graph[1].worst"),
         (14, "$.suppress[0].reason"),
-        (5, "$.colour"),
     ]
     assert "Extra inputs are not permitted" in {reason for _, _, reason in found}
 
