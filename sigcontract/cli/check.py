@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sigcontract.cli.output import escaped_name, refuse_to_overwrite
-from sigcontract.cli.outputs import add_outputs, deliver, outputs_of
+from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.contract import (
     ContractFile,
@@ -19,7 +19,7 @@ from sigcontract.contract import (
 )
 from sigcontract.errors import ContractError, UsageError
 from sigcontract.model import SignatureDump
-from sigcontract.report import OUTPUTS, Outcome, check_text, counted, demangle, safe
+from sigcontract.report import Outcome, check_text, counted, demangle, safe
 from sigcontract.wire import load, save, write_bytes
 
 __all__ = ["register", "run"]
@@ -52,13 +52,13 @@ def register(subparsers: Subparsers) -> None:
         summary="hold a dump against a contract",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=tuple(OUTPUTS),
+        formats=formats_of("check"),
     )
     parser.add_argument("dump", metavar="DUMP", help="the dump")
     parser.add_argument(
         "--contract", metavar="FILE", default=_CONTRACT, help=f"the contract (default: {_CONTRACT} in this folder)"
     )
-    add_outputs(parser)
+    add_outputs(parser, "check")
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
         "--init", action="store_true", help="write a first contract that the dump keeps, and its golden dump"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sigcontract.cli.diff_ranks import run_by_rank
 from sigcontract.cli.flags import add_flags
-from sigcontract.cli.outputs import add_outputs, deliver, outputs_of
+from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.compare import (
@@ -20,7 +20,7 @@ from sigcontract.contract import label_lines
 from sigcontract.model import (
     SignatureDump,
 )
-from sigcontract.report import OUTPUTS, Outcome, diff_text
+from sigcontract.report import Outcome, diff_html, diff_text
 from sigcontract.update import (
     POLICIES,
 )
@@ -50,7 +50,7 @@ exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage o
 
 
 #: Forms that place nothing in a file.
-_WITHOUT_LINES = frozenset({"text", "json", "markdown"})
+_WITHOUT_LINES = frozenset({"text", "json", "markdown", "html"})
 _STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
 
 
@@ -62,11 +62,11 @@ def register(subparsers: Subparsers) -> None:
         summary="compare two dumps, and say what an update would make of each difference",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=tuple(OUTPUTS),
+        formats=formats_of("diff"),
     )
     parser.add_argument("old", metavar="OLD", help="a dump, or a folder of dumps, one for each rank")
     parser.add_argument("new", metavar="NEW", help="what to compare it with; OLD again, for two graphs of one dump")
-    add_outputs(parser)
+    add_outputs(parser, "diff")
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,
@@ -118,6 +118,7 @@ def run(args: argparse.Namespace) -> int:
             answer=answer,
             files=(args.old, args.new),
             text=lambda color, width: diff_text(comparison, color=color, width=width, verdicts=args.verdicts),
+            html=lambda: diff_html(comparison),
             fail_on=args.fail_on,
             lines=label_lines(args.new) if {form for form, _ in outputs} - _WITHOUT_LINES else {},
         )

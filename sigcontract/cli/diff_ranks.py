@@ -22,13 +22,18 @@ def run_by_rank(args: argparse.Namespace) -> int:
     if args.pair:
         raise UsageError("folders are compared rank by rank; give two dumps to compare a pair of graphs")
     outputs = outputs_of(args)
+    if any(form == "html" for form, _ in outputs):
+        raise UsageError(
+            "there is no HTML page of two folders; sigcontract fleet --format html draws one of many ranks"
+        )
     texts = [file for form, file in outputs if form == "text"]
     color, width = (use_color(sys.stdout), columns()) if texts == ["-"] else (False, 120)
     profile = None if args.profile is None else load_profile(args.profile)
     drawn: list[str] = []
 
     def draw(each: RankDiff, comparison: DumpComparison) -> None:
-        drawn.extend(("", f"rank {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
+        noun = "rank" if each.ranks.isdecimal() else "ranks"
+        drawn.extend(("", f"{noun} {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
         shown = diff_text(comparison, color=color, width=width - 2)
         drawn.extend(f"  {line}".rstrip() for line in shown.splitlines())
 

@@ -4,13 +4,13 @@ import argparse
 import sys
 from typing import Final, Literal
 
-from sigcontract.cli.outputs import add_outputs, deliver, outputs_of
+from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import status_line
 from sigcontract.errors import UsageError
 from sigcontract.fleet import compare_fleet, export_dataset, queries, query_dataset
 from sigcontract.model import FleetAnswer, FleetReport
-from sigcontract.report import OUTPUTS, Outcome, counted, fleet_text, query_text, safe
+from sigcontract.report import Outcome, counted, fleet_html, fleet_text, query_text, safe
 from sigcontract.wire import encode
 
 __all__ = ["register", "run"]
@@ -48,7 +48,7 @@ _OPTIONS = {
     "export": {"dataset", "run_id", "force"},
     "query": {"engine", "memory_limit"},
 }
-_FORMATS = {"compare": tuple(OUTPUTS), "export": ("text",), "query": ("text", "json")}
+_FORMATS = {"compare": formats_of("fleet"), "export": ("text",), "query": ("text", "json")}
 
 
 def register(subparsers: Subparsers) -> None:
@@ -79,7 +79,7 @@ def register(subparsers: Subparsers) -> None:
         "of N ranks) or rank%%N; graphs are compared within a group only",
     )
     compared.add_argument("--allow-incomplete", action="store_true", help="list gaps, and do not fail for them")
-    add_outputs(compared)
+    add_outputs(compared, "fleet")
     compared.add_argument("--verify", action="store_true", help="decode every dump and check its digests")
     exported = parser.add_argument_group("export")
     exported.add_argument(
@@ -133,6 +133,7 @@ def _compare(args: argparse.Namespace) -> int:
         answer=answer,
         files=tuple(args.dumps),
         text=lambda color, width: fleet_text(report, color=color, width=width),
+        html=lambda: fleet_html(report),
         gaps_pass=args.allow_incomplete,
     )
     deliver(outcome, outputs)

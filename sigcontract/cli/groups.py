@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sigcontract.cli.flags import add_flags
 from sigcontract.cli.output import escaped_name
-from sigcontract.cli.outputs import add_outputs, deliver, outputs_of
+from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.fleet import compare_fleet
@@ -19,7 +19,6 @@ from sigcontract.profiles import (
     named_profile,
 )
 from sigcontract.report import (
-    OUTPUTS,
     Outcome,
     fleet_text,
     render_groups,
@@ -65,9 +64,9 @@ def register(subparsers: Subparsers) -> None:
         summary="show which graphs could share an executable, and what that saves",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=tuple(OUTPUTS),
+        formats=formats_of("groups"),
     )
-    add_outputs(parser)
+    add_outputs(parser, "groups")
     parser.add_argument("dumps", metavar="DUMP", nargs="+", help="a dump; an executable is shared inside of one only")
     parser.add_argument(
         "--policy",

@@ -11,9 +11,11 @@ from sigcontract.errors import UsageError
 from sigcontract.report import OUTPUTS, Outcome
 from sigcontract.wire import write_together
 
-__all__ = ["add_outputs", "deliver", "outputs_of"]
+__all__ = ["add_outputs", "deliver", "formats_of", "outputs_of"]
 
 _STDOUT = "-"
+#: Commands that draw an HTML page.
+_WITH_PAGE = frozenset({"diff", "fleet"})
 
 
 class _Options(Protocol):
@@ -23,15 +25,20 @@ class _Options(Protocol):
         """Add an option."""
 
 
-def add_outputs(parser: _Options) -> None:
+def formats_of(command: str) -> tuple[str, ...]:
+    """Return the forms that a command has."""
+    return tuple(form for form in OUTPUTS if form != "html" or command in _WITH_PAGE)
+
+
+def add_outputs(parser: _Options, command: str) -> None:
     """Add ``--output``."""
     parser.add_argument(
         "--output",
         action="append",
         default=[],
         metavar="FORMAT=FILE",
-        help=f"write this form ({', '.join(OUTPUTS)}) to a file too, or with - to standard output instead; may be "
-        "given several times",
+        help=f"write this form ({', '.join(formats_of(command))}) to a file too, or with - to standard output instead; "
+        "may be given several times",
     )
 
 
@@ -43,7 +50,7 @@ def outputs_of(args: argparse.Namespace) -> list[tuple[str, str]]:
     UsageError
         There is no such form, no file is named, or two forms would go to one file.
     """
-    outputs = [_output(value) for value in args.output]
+    outputs = [_output(value, formats_of(args.command)) for value in args.output]
     files = [Path(file).absolute() for _, file in outputs if file != _STDOUT]
     twice = next((file for file in files if files.count(file) > 1), None)
     if twice is not None:
@@ -75,8 +82,8 @@ def _drawn(outcome: Outcome, form: str, file: str) -> str:
     return OUTPUTS[form](outcome)
 
 
-def _output(value: str) -> tuple[str, str]:
+def _output(value: str, formats: tuple[str, ...]) -> tuple[str, str]:
     form, separator, file = value.partition("=")
-    if form not in OUTPUTS or not separator or not file:
-        raise UsageError(f"--output {value!r}: give FORMAT=FILE, the format one of {', '.join(OUTPUTS)}")
+    if form not in formats or not separator or not file:
+        raise UsageError(f"--output {value!r}: give FORMAT=FILE, the format one of {', '.join(formats)}")
     return form, file

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from sigcontract.cli.output import escaped_name, write_json
+from sigcontract.cli.output import escaped_name, write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import columns, use_color
 from sigcontract.errors import FileError, SigcontractError, UsageError
@@ -17,6 +17,7 @@ from sigcontract.golden import (
     in_ci,
     pending_files,
 )
+from sigcontract.model import PendingGolden, ReviewReport
 from sigcontract.report import counted, disagreement_text, safe
 from sigcontract.wire import MAX_DOCUMENT_BYTES, document_bytes, write_bytes
 
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     fixed: _Action | None = "accept" if args.accept else "reject" if args.reject else None
     asks = fixed is None and args.format == "text" and sys.stdin is not None and sys.stdin.isatty()
     files = list(pending_files([Path(path) for path in args.paths]))
-    listed: list[dict[str, object]] = []
+    listed: list[PendingGolden] = []
     left = faults = 0
     for number, path in enumerate(files, 1):
         pending = _read(path)
@@ -94,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
         left += action == "skip"
         if args.format == "text":
             sys.stdout.write(f"{_DONE[action]}: {safe(str(path))}\n\n")
-        listed.append(_as_object(pending, action))
+        listed.append(_as_record(pending, action))
     if args.format == "json":
-        write_json({"pending": listed})
+        write_document(ReviewReport(pending=tuple(listed)))
     else:
         sys.stdout.write(f"{counted(left, 'golden')} still pending\n" if left else "nothing is pending\n")
     return Exit.ERROR if faults else Exit.GATE if left else Exit.OK
@@ -149,13 +150,14 @@ def _do(action: _Action, pending: _Pending) -> None:
         raise FileError(msg, file=str(pending.path)) from error
 
 
-def _as_object(pending: _Pending, action: _Action) -> dict[str, object]:
+def _as_record(pending: _Pending, action: _Action) -> PendingGolden:
     found = pending.found
-    return {
-        "pending": escaped_name(str(pending.path)),
-        "golden": escaped_name(str(pending.golden)),
-        "state": "unusable" if found is None else found.state,
-        "verdict": None if found is None or found.comparison is None else found.comparison.diff.verdict,
-        "error": None if pending.fault is None else pending.fault.code,
-        "action": action,
-    }
+    return PendingGolden(
+        pending=escaped_name(str(pending.path)),
+        golden=escaped_name(str(pending.golden)),
+        # A review is not strict: what is left open is no state of its own.
+        state="unusable" if found is None else "same" if found.state == "undetermined" else found.state,
+        verdict=None if found is None or found.comparison is None else found.comparison.diff.verdict,
+        error=None if pending.fault is None else pending.fault.code,
+        action=action,
+    )

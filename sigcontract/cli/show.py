@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from sigcontract.cli.output import write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import shipped
@@ -35,6 +37,7 @@ from sigcontract.report import (
     programmatic_edges,
     rows,
     safe,
+    show_html,
     summary_lines,
     table_lines,
     usual_attributes,
@@ -74,7 +77,11 @@ class _GraphView(NamedTuple):
 def register(subparsers: Subparsers) -> None:
     """Add the command's parser."""
     parser = add_command(
-        subparsers, "show", summary="show a dump's graphs, repeated blocks folded, or a profile", example=_EXAMPLE
+        subparsers,
+        "show",
+        summary="show a dump's graphs, repeated blocks folded, or a profile",
+        example=_EXAMPLE,
+        formats=("text", "json", "html"),
     )
     parser.add_argument(
         "file",
@@ -94,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
     """Show the file."""
     document = _document(args.file)
     if isinstance(document, DriverProfile):
+        if args.format == "html":
+            raise UsageError("a profile has no form html; use text or json")
         if args.format == "json":
             write_document(document)
         else:
@@ -102,6 +111,9 @@ def run(args: argparse.Namespace) -> int:
     if not isinstance(document, SignatureDump):
         raise UsageError(f"{args.file} holds a {document_name(type(document))}; show takes a dump or a profile")
     chosen = _chosen(document, args.graph)
+    if args.format == "html":
+        sys.stdout.write(show_html(replace(document, graphs=tuple(chosen))))
+        return Exit.OK
     functions = FunctionNumbers([entry.graph for entry in document.graphs])
     views: list[_GraphView] = []
     view_of: dict[int, _GraphView] = {}

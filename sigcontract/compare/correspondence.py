@@ -27,12 +27,15 @@ from sigcontract.model import (
     inner_graphs,
     local_fields,
 )
-from sigcontract.update import NodeOrder, is_chain, node_order, reordered, similarity_key
+from sigcontract.update import NodeOrder, Reordering, is_chain, node_order, reordered, similarity_key
 from sigcontract.wire import (
     portable_form,
 )
 
 __all__ = ["AlignedGraphs", "Aligner", "Correspondence", "unwrapped"]
+
+#: Share of the smaller graph's nodes of which edges must show what they are, so that no other pairs are tried.
+_SHOWN_BY_EDGES = 0.9
 
 
 class AlignedGraphs(NamedTuple):
@@ -298,9 +301,12 @@ class Aligner:
         self._cut_short = self._cut_short or not found.exact
         if found.total:
             return self._in_other_order(old, new, [(index, at) for at, index in enumerate(found.order)])
+        shown = self._by_edges(found, old_numbers, new_numbers)
+        if shown is not None:
+            return self._in_other_order(old, new, shown)
         most = (Counter(keys[-1][0]) & Counter(keys[-1][1])).total()
         forward = self._levels([old_numbers[index] for index in found.order], new_numbers)
-        back = node_order([(after, before) for before, after in keys], new.dependencies, old.dependencies).order
+        back = found.back
         backward = self._levels(old_numbers, [new_numbers[index] for index in back])
         led = (
             [(found.order[a], b) for a, b in self._searched(forward)],
@@ -310,6 +316,20 @@ class Aligner:
         if max(map(len, led)) < most:
             candidates.insert(0, self._in_order(old, new))
         return max(candidates, key=self._agreement)
+
+    def _by_edges(self, found: Reordering, old: list[int], new: list[int]) -> list[tuple[int, int]] | None:
+        """Return the pairs that edges show, and of what they leave over those that kinds and names bring together.
+
+        None where edges show few: where much differs, the order says more.
+        """
+        pairs = [(index, at) for index, at in enumerate(found.partner) if at >= 0]
+        if len(pairs) < _SHOWN_BY_EDGES * min(len(old), len(new)):
+            return None
+        taken = {at for _, at in pairs}
+        left = [index for index in found.order if found.partner[index] < 0]
+        left_new = [at for at in range(len(new)) if at not in taken]
+        levels = self._levels([old[index] for index in left], [new[at] for at in left_new])
+        return [*pairs, *((left[a], left_new[b]) for a, b in self._searched(levels))]
 
     def _searched(self, levels: list[tuple["_View", "_View"]]) -> Iterator[tuple[int, int]]:
         alignment = align_by_levels(levels)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
-from sigcontract.fleet.ranks import missing_ranks, ranges
+from sigcontract.fleet.ranks import missing_ranks, ranges, with_noun
 from sigcontract.fleet.sources import Source, Unreadable
 from sigcontract.model import FleetGap, FleetGapKind
 
@@ -56,7 +56,7 @@ class Members:
         if not known:
             return listed
         others = f" and {len(rows) - len(known)} without a rank of their own" if len(known) < len(rows) else ""
-        return f"rank{'s' * (len(known) > 1)} {ranges(known)}{others}{f' ({listed})' if listed else ''}"
+        return f"{with_noun(ranges(known))}{others}{f' ({listed})' if listed else ''}"
 
     def _own_rank(self, row: int) -> int | None:
         """Return the rank that this dump alone names."""
@@ -122,7 +122,7 @@ class Members:
             yield FleetGap(
                 kind="rank-missing",
                 ranks=missing,
-                detail=f"no dump of rank {missing}; the world size is {self.world_size}",
+                detail=f"no dump of {with_noun(missing)}; the world size is {self.world_size}",
             )
         over = [row for row, rank in self.ranks.items() if rank is not None and rank >= self.world_size]
         if over:

@@ -6,7 +6,7 @@ from sigcontract.compare import DumpComparison, compare_dumps
 from sigcontract.errors import NotComparableError, SigcontractError
 from sigcontract.fleet.details import Decoded
 from sigcontract.fleet.members import Members, unreadable_gap
-from sigcontract.fleet.ranks import ranges
+from sigcontract.fleet.ranks import ranges, with_noun
 from sigcontract.fleet.sources import DumpInput, Progress, Source, no_progress, read_sources
 from sigcontract.model import DriverProfile, FleetGap, RankDiff, RankDiffs, SignatureDump, Verdict
 
@@ -52,7 +52,7 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and independent options
     for rows, others, side in ((by_rank[0], by_rank[1], "new"), (by_rank[1], by_rank[0], "old")):
         missing = ranges(rows.keys() - others.keys())
         if missing:
-            detail = f"rank {missing}: no {side} dump that can be compared"
+            detail = f"{with_noun(missing)}: no {side} dump that can be compared"
             gaps.append(FleetGap(kind="rank-missing", ranks=missing, detail=detail))
     alike: dict[Hashable, list[int]] = {}
     for rank in sorted(by_rank[0].keys() & by_rank[1].keys()):
@@ -68,7 +68,9 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and independent options
         try:
             compared = compare_dumps(*dumps, profile, policy=policy, labels=labels)
         except NotComparableError as error:
-            gaps.append(FleetGap(kind="not-compared", ranks=ranges(ranks), detail=f"rank {ranges(ranks)}: {error}"))
+            gaps.append(
+                FleetGap(kind="not-compared", ranks=ranges(ranks), detail=f"{with_noun(ranges(ranks))}: {error}")
+            )
             continue
         files = [run.sources[rows[ranks[0]]].name for run, rows in zip(members, by_rank, strict=True)]
         diffs.append(RankDiff(ranks=ranges(ranks), old_file=files[0], new_file=files[1], diff=compared.diff))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["missing_ranks", "ranges"]
+__all__ = ["missing_ranks", "ranges", "with_noun"]
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -10,6 +10,11 @@ def ranges(numbers: Iterable[int]) -> str:
     return ",".join(
         str(first) if first == last else f"{first}-{last}" for first, last in _stretches(sorted(set(numbers)))
     )
+
+
+def with_noun(ranks: str) -> str:
+    """Return ranges with their noun: ``rank 3``, ``ranks 0-2,5``."""
+    return f"{'rank' if ranks.isdecimal() else 'ranks'} {ranks}"
 
 
 def missing_ranks(present: Iterable[int], world_size: int) -> str:

@@ -56,8 +56,9 @@ def hold_against_golden(
     """Hold a recording against its golden.
 
     They agree if each label has a graph of the same portable digest: what was recorded is the same, unreadable values
-    included. Where digests differ they still agree if `compare_dumps` has no findings, which leaves out what has no
-    effect. The environment decides nothing; it is part of the comparison, for it may be the reason.
+    included. Where digests differ they still agree if nothing that `compare_dumps` finds fails the gate ``any``:
+    the order in which nodes were captured does not, nor what has no effect. The environment decides nothing; it is
+    part of the comparison, for it may be the reason.
 
     Parameters
     ----------
@@ -85,10 +86,10 @@ def hold_against_golden(
     comparison = compare_dumps(expected, compared)
     findings = [finding for graph in comparison.diff.graphs for finding in graph.findings]
     open_rules = tuple(sorted({finding.rule for finding in findings if finding.verdict is Verdict.UNDETERMINED}))
-    if findings and _digests(expected) != _digests(compared):
+    answer = gate(replace(comparison.diff, environment=()), "any")
+    if answer != "passed" and _digests(expected) != _digests(compared):
         return Agreement("different", recorded, expected, comparison)
-    graphs_alone = comparison.diff.graphs and replace(comparison.diff, environment=())
-    if strict and gate(graphs_alone or comparison.diff, "any") != "passed":
+    if strict and answer != "passed":
         return Agreement("undetermined", recorded, expected, comparison, open=open_rules)
     return Agreement("same", recorded, expected, comparison, open=open_rules)
 

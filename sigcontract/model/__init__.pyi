@@ -173,6 +173,8 @@ from sigcontract.model.results import (
     Migration as Migration,
     NodeBlock as NodeBlock,
     NodeView as NodeView,
+    PendingGolden as PendingGolden,
+    ReviewReport as ReviewReport,
     RuleEntry as RuleEntry,
     RuleList as RuleList,
     UnknownAttribute as UnknownAttribute,

@@ -1,6 +1,6 @@
 """What commands print as JSON besides dumps, profiles and comparisons."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -20,6 +20,8 @@ __all__ = [
     "Migration",
     "NodeBlock",
     "NodeView",
+    "PendingGolden",
+    "ReviewReport",
     "RuleEntry",
     "RuleList",
     "UnknownAttribute",
@@ -146,6 +148,28 @@ class Migration(Record, frozen=True, kw_only=True):
     target_version: Annotated[UInt32, Meta(description="Version of that document.")]
     target_bytes: Annotated[Size, Meta(description="Its size.")]
     left_out: Annotated[tuple[LostField, ...], Meta(description="What that version has no field for.")]
+
+
+class PendingGolden(Record, frozen=True, kw_only=True):
+    """A pending golden, how it differs from the golden in whose place it would go, and what was done with it."""
+
+    pending: Annotated[Text, Meta(description="The pending file.")]
+    golden: Annotated[Text, Meta(description="The golden.")]
+    state: Annotated[
+        Literal["same", "missing", "unreadable", "different", "unusable"],
+        Meta(
+            description="missing: there is no golden. unreadable: it is not valid. unusable: the pending file is not."
+        ),
+    ]
+    verdict: Annotated[Verdict | None, Meta(description="The worst difference; null: not compared.")]
+    error: Annotated[Text | None, Meta(description="Code of what makes the pending file unusable; null: it is usable.")]
+    action: Annotated[Literal["accept", "reject", "skip"], Meta(description="What was done.")]
+
+
+class ReviewReport(Record, frozen=True, kw_only=True):
+    """What `sigcontract review` found and did."""
+
+    pending: Annotated[tuple[PendingGolden, ...], Meta(description="By path.")]
 
 
 class RuleEntry(Record, frozen=True, kw_only=True):

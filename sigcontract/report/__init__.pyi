@@ -24,6 +24,15 @@ from sigcontract.report.graph_table import (
 from sigcontract.report.groups_text import (
     render_groups as render_groups,
 )
+from sigcontract.report.html_diff import (
+    diff_html as diff_html,
+)
+from sigcontract.report.html_fleet import (
+    fleet_html as fleet_html,
+)
+from sigcontract.report.html_show import (
+    show_html as show_html,
+)
 from sigcontract.report.markdown import (
     diff_markdown as diff_markdown,
 )

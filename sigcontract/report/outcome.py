@@ -28,6 +28,8 @@ class Outcome(NamedTuple):
         The inputs, as they were named: of a diff the old and the new dump.
     text
         Draws the record as text: with colour or without, in so many columns.
+    html
+        Draws the HTML page; None: there is none of this result.
     fail_on
         The gate of a diff.
     lines
@@ -41,6 +43,7 @@ class Outcome(NamedTuple):
     answer: Answer
     files: tuple[str, ...]
     text: Callable[[bool, int], str]
+    html: Callable[[], str] | None = None
     fail_on: str = "any"
     lines: Mapping[str, int] = {}
     gaps_pass: bool = False

@@ -79,6 +79,7 @@ from sigcontract.update.single_exec import (
     sole_exec as sole_exec,
 )
 from sigcontract.update.structure import (
+    Reordering as Reordering,
     is_chain as is_chain,
     node_order as node_order,
     reordered as reordered,

@@ -23,7 +23,7 @@ from sigcontract.model import (
     local_fields,
     with_inner_graphs,
 )
-from sigcontract.update.structure import Edge, Shape, is_chain, isomorphism, positions, reordered
+from sigcontract.update.structure import Edge, Shape, is_chain, isomorphism, may_be_one_structure, positions, reordered
 from sigcontract.wire import portable_digest, portable_form
 
 __all__ = ["NodeOrder", "StructureUndecided", "compact_portable_form", "portable_order", "structure_key"]
@@ -126,9 +126,12 @@ def portable_order(old: GraphSignature, new: GraphSignature) -> NodeOrder | None
     both = _Vertices.of(old), _Vertices.of(new)
     if both[0] is None or both[1] is None:
         raise StructureUndecided
-    if sorted(both[0].starts) != sorted(both[1].starts) or sorted(both[0].colours) != sorted(both[1].colours):
+    shapes = both[0].shape, both[1].shape
+    if not may_be_one_structure((both[0].starts, both[1].starts), shapes):
         return None
-    partner, ended = isomorphism((both[0].colours, both[1].colours), (both[0].shape, both[1].shape))
+    if sorted(both[0].colours) != sorted(both[1].colours):
+        return None
+    partner, ended = isomorphism((both[0].colours, both[1].colours), shapes)
     if partner is None:
         if ended:
             return None

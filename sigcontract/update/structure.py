@@ -5,7 +5,8 @@ graph: its structure says which node is which, its order does not. Every step is
 sorting the edges of each node, and for a search that ends after a fixed number of steps.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -13,14 +14,30 @@ from msgspec.structs import replace
 
 from sigcontract.model import Dependency, GraphSignature
 
-__all__ = ["Edge", "Reordering", "Shape", "is_chain", "isomorphism", "node_order", "positions", "reordered"]
+__all__ = [
+    "Edge",
+    "Reordering",
+    "Shape",
+    "is_chain",
+    "isomorphism",
+    "may_be_one_structure",
+    "node_order",
+    "positions",
+    "reordered",
+]
 
 #: Rounds of refinement; each tells a node by all that it comes after and all that comes after it.
 _ROUNDS = 3
 #: Steps of the search beyond one for each node.
 _STEPS_SPARE = 20_000
+#: How far from a node its twins are told apart where graphs differ farther on.
+_EDGES_NEARBY = 3
+#: Share of nodes that must agree in all that comes before them, or after, so that twins are told apart.
+_WORTH_A_LOOK = 0.1
 
 _Edges = tuple[Dependency, ...]
+#: Colours of the nodes of an old and of a new graph.
+_Colours = tuple[Sequence[int], Sequence[int]]
 #: A node, and what an edge is by itself: its ports and its type, for one.
 Edge = tuple[int, tuple[Any, ...]]
 
@@ -32,15 +49,21 @@ class Reordering(NamedTuple):
     ----------
     order
         Recorded index of each node, in the new order.
+    partner
+        New index of each old node, -1 where its edges do not say which one it is.
     total
         Whether the two graphs are one structure, so that each node stands at its counterpart's index.
     exact
         Whether the search for one structure came to its end.
+    back
+        Where the two are not one structure, recorded index of each new node, in the order of the old ones.
     """
 
     order: list[int]
+    partner: list[int]
     total: bool
     exact: bool
+    back: Sequence[int] = ()
 
 
 def is_chain(dependencies: Sequence[_Edges]) -> bool:
@@ -72,17 +95,20 @@ def node_order(
     graphs = _shape(old), _shape(new)
     exact = True
     if len(old) == len(new):
-        for keys in levels:
-            if sorted(keys[0]) != sorted(keys[1]):
+        for level, keys in enumerate(levels):
+            if level and _as_fine(keys, levels[level - 1]):
+                continue  # they tell apart what those before did
+            if not may_be_one_structure(keys, graphs):
                 continue
             partner, ended = _one_structure(keys, graphs)
             if partner is not None:
-                order = [0] * len(old)
-                for index, at in enumerate(partner):
-                    order[at] = index
-                return Reordering(order, total=True, exact=True)
+                return Reordering(list(positions(partner)), partner, total=True, exact=True)
             exact = exact and ended
-    return Reordering(_led(_partial(levels[0], graphs), graphs[0], len(new)), total=False, exact=exact)
+    partner = _partial(levels[0], graphs)
+    order = _led(partner, graphs[0], len(new))
+    return Reordering(
+        order, partner, total=False, exact=exact, back=_led(_inverse(partner, len(new)), graphs[1], len(old))
+    )
 
 
 def positions(order: Sequence[int]) -> tuple[int, ...]:
@@ -132,6 +158,29 @@ def _topological(shape: Shape, priority: Sequence[int]) -> Iterator[int]:
             waiting[node] -= 1
             if not waiting[node]:
                 heappush(ready, (priority[node], node))
+
+
+def may_be_one_structure(keys: tuple[Sequence[Any], Sequence[Any]], graphs: tuple[Shape, Shape]) -> bool:
+    """Say whether two graphs have the same nodes by their keys and numbers of edges: most that differ do not."""
+    known = [
+        sorted(zip(side, map(len, shape.before), map(len, shape.after), strict=True))
+        for side, shape in zip(keys, graphs, strict=True)
+    ]
+    return known[0] == known[1]
+
+
+def _as_fine(keys: tuple[Sequence[int], Sequence[int]], other: tuple[Sequence[int], Sequence[int]]) -> bool:
+    """Say whether keys tell the same nodes apart as finer ones do."""
+    pairs = {*zip(keys[0], other[0], strict=True), *zip(keys[1], other[1], strict=True)}
+    return len(pairs) == len({*keys[0], *keys[1]})
+
+
+def _inverse(partner: Sequence[int], length: int) -> list[int]:
+    found = [-1] * length
+    for index, at in enumerate(partner):
+        if at >= 0:
+            found[at] = index
+    return found
 
 
 def _one_structure(
@@ -230,37 +279,74 @@ def _situation(colour: Hashable, edges: Sequence[Edge], partner: Sequence[int] |
 
 
 def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape]) -> list[int]:
-    """Return the new index of each old node, or -1: of nodes that agree in all that comes before or after them."""
-    down = _refined(keys, graphs, upward=False)
+    """Return the new index of each old node, or -1: of nodes that agree in all that comes before or after them.
+
+    What differs somewhere differs in all that comes before it, seen from there. So a node is told from its twins by all
+    that comes before it, and by as much of what comes after as agrees: all, a few edges, or none; and the other way
+    round.
+    """
+    down, up = _refined(keys, graphs, upward=False), _refined(keys, graphs, upward=True)
     both = _refined(down, graphs, upward=True)
-    up = _refined(keys, graphs, upward=True)
     partner, taken = [-1] * len(keys[0]), [-1] * len(keys[1])
-    for colours, upward in ((both, False), (down, False), (up, True)):
-        _pair(colours, graphs, partner, taken, upward=upward)
+    for colours, first, upward in ((down, (both,), False), (up, (), True)):
+        levels: list[_Colours] = [*first]
+        if _in_common(colours) >= _WORTH_A_LOOK * min(map(len, keys)):
+            levels += _nearby(colours, graphs, upward=not upward)
+        _pair([*levels, colours], graphs, partner, taken, upward=upward)
     return partner
 
 
+def _in_common(colours: tuple[Sequence[int], Sequence[int]]) -> int:
+    return (Counter(colours[0]) & Counter(colours[1])).total()
+
+
+def _nearby(
+    colours: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape], *, upward: bool
+) -> list[tuple[Sequence[int], Sequence[int]]]:
+    """Return colours that tell nodes apart by what is a few edges after them, or before, the farthest first."""
+    found: list[tuple[Sequence[int], Sequence[int]]] = []
+    for _ in range(_EDGES_NEARBY):
+        number: dict[Hashable, int] = {}
+        finer = [
+            [
+                number.setdefault((known[index], *sorted((known[node], data) for node, data in edges)), len(number))
+                for index, edges in enumerate(shape.after if upward else shape.before)
+            ]
+            for known, shape in zip(colours, graphs, strict=True)
+        ]
+        colours = finer[0], finer[1]
+        found.insert(0, colours)
+    return found
+
+
 def _pair(
-    colours: tuple[Sequence[int], Sequence[int]],
+    levels: Sequence[tuple[Sequence[int], Sequence[int]]],
     graphs: tuple[Shape, Shape],
     partner: list[int],
     taken: list[int],
     *,
     upward: bool,
 ) -> None:
-    """Pair nodes of one colour whose neighbours are paired with each other, in order."""
+    """Pair nodes of one colour, the finest first, whose neighbours are paired with each other, in order."""
     old, new = ((shape.after if upward else shape.before) for shape in graphs)
-    candidates: dict[Hashable, list[int]] = {}
-    for index in reversed(range(len(new))):
-        if taken[index] < 0:
-            candidates.setdefault(_situation(colours[1][index], new[index], None), []).append(index)
+    found: list[dict[Hashable, list[int]]] = []
+    for _, colours in levels:
+        candidates: dict[Hashable, list[int]] = {}
+        for index in reversed(range(len(new))):
+            if taken[index] < 0:
+                candidates.setdefault(_situation(colours[index], new[index], None), []).append(index)
+        found.append(candidates)
     for index in reversed(graphs[0].order) if upward else graphs[0].order:
-        if partner[index] < 0:
-            found: Mapping[Hashable, list[int]] = candidates
-            waiting = found.get(_situation(colours[0][index], old[index], partner))
+        if partner[index] >= 0:
+            continue
+        for (colours, _), candidates in zip(levels, found, strict=True):
+            waiting = candidates.get(_situation(colours[index], old[index], partner), [])
+            while waiting and taken[waiting[-1]] >= 0:
+                waiting.pop()
             if waiting:
                 partner[index] = waiting.pop()
                 taken[partner[index]] = index
+                break
 
 
 def _led(partner: Sequence[int], shape: Shape, last: int) -> list[int]:

@@ -20,6 +20,7 @@ from sigcontract.model import (
     Migration,
     RankDiffs,
     Record,
+    ReviewReport,
     RuleList,
     SignatureDump,
     ValidationReport,
@@ -43,6 +44,7 @@ Document = (
     | ValidationReport
     | Migration
     | RuleList
+    | ReviewReport
     | Contract
     | CheckReport
 )
@@ -170,6 +172,7 @@ FORMS: dict[tuple[str, int], Form] = {
         _flat("sigcontract.validation", 1, ValidationReport),
         _flat("sigcontract.migration", 1, Migration),
         _flat("sigcontract.rules", 1, RuleList),
+        _flat("sigcontract.review", 1, ReviewReport),
         _flat("sigcontract.contract", 1, Contract),
         _flat("sigcontract.check", 1, CheckReport),
     )

@@ -100,7 +100,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(files: dict[str, str], capsy
         ),
         (
             "sigcontract: error[usage]: --output 'json': give FORMAT=FILE, the format one of text, json, markdown, "
-            "github, sarif, junit"
+            "github, sarif, junit, html"
         ),
     ]
 

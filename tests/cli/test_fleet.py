@@ -163,7 +163,7 @@ def test_diff_of_two_folders_goes_rank_by_rank(tmp_path: Path, capsys: pytest.Ca
     assert status == 1
     heads = [line for line in out.splitlines() if line.startswith(("rank", "updatable"))]
     assert heads[0] == "updatable: 2 distinct pairs of dumps, 1 with differences"
-    assert [head.split(":")[0] for head in heads[1:]] == ["rank 0-2", "rank 3"]
+    assert [head.split(":")[0] for head in heads[1:]] == ["ranks 0-2", "rank 3"]
     assert "gemm_tile8x64 → gemm_tile16x64" in out
     assert run(capsys, "diff", str(old), str(new), "--fail-on", "rejected")[0] == 0
     status, out, _ = run(capsys, "diff", str(old), str(new), "--format", "json")
@@ -174,7 +174,7 @@ def test_diff_of_folders_with_a_rank_missing_passes_no_gate(tmp_path: Path, caps
     paths = saved(tmp_path, job([8] * 3))
     status, out, _ = run(capsys, "diff", str(tmp_path), paths[0], "--fail-on", "stale")
     assert status == 3
-    assert "rank-missing: rank 1-2: no new dump that can be compared" in out
+    assert "rank-missing: ranks 1-2: no new dump that can be compared" in out
     assert run(capsys, "diff", str(tmp_path), str(tmp_path), "--pair", "g0", "g0")[0] == 2
 
 

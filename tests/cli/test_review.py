@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import sigcontract as sc
@@ -88,7 +89,9 @@ def test_a_person_is_asked_about_each(
 
 def test_json_lists_and_changes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["review", "--format", "json"]) == 1
-    first, second = json.loads(capsys.readouterr().out)["pending"]
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, sc.schema("sigcontract.review"))
+    first, second = document["pending"]
     assert first == {
         "pending": "tests/goldens/test_a/first.json.new",
         "golden": "tests/goldens/test_a/first.json",

@@ -119,3 +119,20 @@ def test_a_change_in_three_of_fifty_layers_is_found_in_those() -> None:
     found = diff(dump(graph(*layer * 50)), again(graph(*new)), H200)
     removed = next(f for f in found.findings if f.rule == "node.removed")
     assert (removed.path, *removed.also) == ("nodes[16]", "nodes[86]", "nodes[201]")
+
+
+def test_one_changed_kernel_amid_twins_in_another_order_is_one_finding() -> None:
+    """What comes before a node does not tell it from its twins, and what comes after leads to the change."""
+    random = Random(5)  # noqa: S311  seeded data
+    edges = [
+        tuple(edge(node) for node in sorted(random.sample(range(max(0, at - 20), at), min(at, 2)))) for at in range(600)
+    ]
+    captured = GraphSignature(nodes=(kernel(),) * 600, dependencies=tuple(edges))
+    other = recaptured(captured, random)
+    changed = kernel(grid=99)
+    nodes = (*other.nodes[:300], changed, *other.nodes[301:])
+    found = diff(dump(captured), again(replace(other, nodes=nodes)), H200)
+    assert {(f.rule, f.path) for f in found.findings} == {
+        ("topology.node-order", "nodes"),
+        ("kernel.grid-dim", "nodes[300].grid_dim"),
+    }

@@ -78,7 +78,7 @@ def test_many_classes_and_many_gaps_of_one_kind_are_counted_and_other_kinds_stil
     drawn = fleet_text(compare_fleet(dumps))
     assert "  … 9 more classes; --format json has all" in drawn
     assert "  … 8 more empty gaps; --format json has all" in drawn
-    assert "rank-missing: no dump of rank 50-59; the world size is 60" in drawn
+    assert "rank-missing: no dump of ranks 50-59; the world size is 60" in drawn
 
 
 def test_a_table_of_a_query_shows_columns_and_escapes_values() -> None:

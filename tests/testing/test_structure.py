@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import sigcontract as sc
 from sigcontract.testing import CheckSettings, GraphSignatureFixture, GraphStructure, Ledger
@@ -103,6 +103,7 @@ def test_branches_of_a_conditional_are_no_parallel_work() -> None:
 
 
 @given(graph=graphs())
+@settings(deadline=None, derandomize=True)
 def test_paths_are_those_of_the_edges(graph: sc.GraphSignature) -> None:
     """A path of two nodes of the outermost graph is what walking back over its dependencies finds."""
     structure = GraphStructure(graph)

@@ -204,8 +204,8 @@ def test_an_unknown_document_is_named() -> None:
     assert str(caught.value) == (
         "'x' is no document of sigcontract; it reads sigcontract.diff, sigcontract.dump, sigcontract.fleet, "
         "sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, sigcontract.migration, "
-        "sigcontract.prediction, sigcontract.profile, sigcontract.rules, sigcontract.show, sigcontract.validation "
-        "(at $.document)"
+        "sigcontract.prediction, sigcontract.profile, sigcontract.review, sigcontract.rules, sigcontract.show, "
+        "sigcontract.validation (at $.document)"
     )
 
 
