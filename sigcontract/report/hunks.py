@@ -215,8 +215,9 @@ class _Drawing:
     def _row(self, at: int, length: int, times: int) -> Row:
         changes = self._changed.get(at, ())
         node = self._node(at)
-        names = [self._node(at + length * turn) for turn in range(times)] if times > 1 else []
-        name = common_name(other.name for other in names if isinstance(other, KernelNodeSignature)) if names else None
+        alike = [self._node(at + length * turn) for turn in range(times)] if times > 1 else []
+        names = [other.name for other in alike if isinstance(other, KernelNodeSignature)]
+        name = common_name(names) if names else None
         if self._indices[at] < 0:
             return Row("-", self._index(at), node, changes, name=name)
         own = [change for change in changes if not change.inside]
