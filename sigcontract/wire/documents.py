@@ -67,6 +67,7 @@ class Form:
         lossless: bool = True,
         decoded: type[Record] | None = None,
         finished: Callable[[Any, bool], Any] = lambda document, _: document,
+        by_hand: bool = False,
     ) -> None:
         self.document = document
         self.version = version
@@ -82,6 +83,8 @@ class Form:
         self.false_digests = false_digests
         #: Whether a document of this form says all of its record.
         self.lossless = lossless
+        #: Whether people write it, so that fields with a default may be left out.
+        self.by_hand = by_hand
         self._decoded = wire if decoded is None else decoded
         self._finished = finished
 
@@ -108,7 +111,8 @@ def _flat(document: str, version: int, record: type[Record]) -> Form:
     """Return the form of a document that is a record with an envelope."""
     fields = record.__struct_fields__
     doc, name = record.__doc__ or "", f"{record.__name__}Document"
-    wire = document_type(name, document, version, doc, fields_of(record), defaults=defaults_of(record))
+    defaults = defaults_of(record)
+    wire = document_type(name, document, version, doc, fields_of(record), defaults=defaults)
 
     def wire_of(value: Any) -> Any:
         return wire(document=document, version=version, **{name: getattr(value, name) for name in fields})
@@ -116,7 +120,7 @@ def _flat(document: str, version: int, record: type[Record]) -> Form:
     def record_of(value: Any) -> Any:
         return record(**{name: getattr(value, name) for name in fields})
 
-    return Form(document, version, wire, record=record, record_of=record_of, wire_of=wire_of)
+    return Form(document, version, wire, record=record, record_of=record_of, wire_of=wire_of, by_hand=bool(defaults))
 
 
 FORMS: dict[tuple[str, int], Form] = {
