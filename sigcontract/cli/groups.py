@@ -25,8 +25,8 @@ from sigcontract.report import (
     safe,
 )
 from sigcontract.update import (
+    GROUPING_POLICIES,
     MEMORY_SOURCE,
-    POLICIES,
     gaps,
     group_dumps,
 )
@@ -40,17 +40,18 @@ __all__ = ["register", "run"]
 _FILES = 4
 
 _EXAMPLE = """\
-sigcontract groups server.dump.json                             under the widest policy that is safe
+sigcontract groups server.dump.json                             as a registry shares under share-functions
 sigcontract groups server.dump.json --policy share              as a registry shares by default
+sigcontract groups server.dump.json --policy share-updatable    the fewest executables that are proven safe
 sigcontract groups rank0.dump.json rank1.dump.json --policy portable
                                                                 which are the same on two ranks
 """
 
 _DESCRIPTION = """\
 Show which graphs could share an executable, the graph of another group that each comes nearest to with what keeps the
-two apart, and the executables and memory that sharing saves. By default the policy is the widest that is safe: under a
-driver profile, which says what may go stale, functions may differ; else they may not. One line says what each other
-policy would give.
+two apart, and the executables and memory that sharing saves. By default functions may differ under a driver profile,
+which records what may go stale (share-functions); else they may not (share). One line gives the executables of each
+other policy.
 
 exit status: 0 done, 2 wrong usage or input, 3 a dump is cut off or empty, or cannot be judged by the profile
 """
@@ -73,7 +74,8 @@ def register(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="POLICY",
-        help=f"one of {', '.join(POLICIES)}; may be given several times (default: the widest that is safe)",
+        help=f"one of {', '.join(GROUPING_POLICIES)}; may be given several times "
+        "(default: share-functions; without a profile share)",
     )
     add_flags(parser)
     parser.add_argument(
@@ -123,7 +125,7 @@ def _text(  # noqa: PLR0913  what was grouped, by what, and how it is drawn
     drawn = ""
     if report.policies or report.gaps or not by_rank:
         judged = {found.policy for found in report.policies} | ({"portable"} if by_rank else set())
-        others = [] if args.policy else [policy for policy in POLICIES if policy not in judged]
+        others = [] if args.policy else [policy for policy in GROUPING_POLICIES if policy not in judged]
         drawn = render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0), width=width)
     if by_rank:
         files = " ".join(map(shlex.quote, args.dumps)) if len(args.dumps) <= _FILES else "DIR"
