@@ -23,6 +23,7 @@ __all__ = [
     "ExecRebuilt",
     "FellBack",
     "GraphRegistered",
+    "GraphsRegrouped",
     "HandleReused",
     "RegistryClosed",
     "StreamsSerialised",
@@ -178,6 +179,24 @@ class HandleReused(Event, frozen=True, kw_only=True, tag="handle_reused"):
             f"{self.label}: handle {self.handle:#x} was {self.before} and is now {self.now}, so a module was unloaded; "
             "graphs registered with the old function must not be replayed"
         )
+
+
+class GraphsRegrouped(Event, frozen=True, kw_only=True, tag="graphs_regrouped"):
+    """``seal()`` put graphs together under ``share-updatable``: what each executable that is left serves."""
+
+    level: ClassVar[int] = logging.INFO
+
+    graphs: Annotated[UInt32, Meta(description="Graphs registered and not released.")]
+    execs_before: Annotated[UInt32, Meta(description="Executables before.")]
+    execs: Annotated[
+        tuple[tuple[Text, ...], ...], Meta(description="For each executable the labels of the graphs that it serves.")
+    ]
+    at_least: Annotated[UInt32, Meta(description="Fewer executables cannot serve the graphs safely.")]
+
+    def __str__(self) -> str:
+        count = len(self.execs)
+        fewest = "the fewest" if count == self.at_least else f"at least {self.at_least} are needed"
+        return f"sealed: {self.graphs} graphs, {self.execs_before} executables became {count} ({fewest})"
 
 
 class RegistryClosed(Event, frozen=True, kw_only=True, tag="registry_closed"):

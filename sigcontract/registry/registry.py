@@ -31,6 +31,7 @@ from sigcontract.registry.signature_registry import GroupReport, SignatureRegist
 from sigcontract.registry.stats import RegistryStats
 from sigcontract.registry.verification import doubt_of_update
 from sigcontract.update import (
+    SHARE_UPDATABLE,
     same,
 )
 from sigcontract.wire import (
@@ -40,7 +41,7 @@ from sigcontract.wire import (
 __all__ = ["GraphExecRegistry", "check_options"]
 
 #: Policies under which one executable may serve two graphs of one process.
-_POLICIES: Final = ("exact", "share", "share-functions")
+_POLICIES: Final = ("exact", "share", "share-functions", SHARE_UPDATABLE)
 
 #: CUgraphInstantiate_flags that affect neither instantiation nor where the executable may be launched:
 #: AUTO_FREE_ON_LAUNCH and USE_NODE_PRIORITY. UPLOAD and DEVICE_LAUNCH fix attributes before the first launch.
@@ -93,7 +94,7 @@ class GraphExecRegistry:
     driver
         The driver; by default this process's libcuda.
     policy
-        ``share``, ``share-functions`` or ``exact``.
+        ``share``, ``share-functions``, ``share-updatable`` or ``exact``.
     profile
         What the driver keeps stale; by default the shipped profile of the running driver and device.
     on_undetermined
@@ -249,7 +250,18 @@ class GraphExecRegistry:
         entry.release()
 
     def seal(self) -> None:
-        """End registration; replay goes on. May be repeated."""
+        """End registration; replay goes on. May be repeated.
+
+        Under ``share-updatable``, then let as few executables as are proven enough serve the graphs: members move to
+        the executable of another group, and those that serve none any more are destroyed. Other threads may replay
+        and release meanwhile. The event `GraphsRegrouped` lists what each executable serves.
+
+        Raises
+        ------
+        DriverCallError
+            An executable could not be instantiated. The registry is sealed, every entry launches its graph, and the
+            next call goes on.
+        """
         self._lifecycle.seal()
 
     def close(self, *, reset: bool = False) -> None:
@@ -288,6 +300,8 @@ class GraphExecRegistry:
                 signatures.register_alone(entry.signature, entry.label, entry.reason.findings)
             else:
                 signatures.register(entry.signature, entry.label)
+        if self.sealed:
+            signatures.seal()
         return signatures.report(nearest=nearest)
 
     def stats(self) -> RegistryStats:

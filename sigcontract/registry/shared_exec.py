@@ -102,6 +102,9 @@ class SharedExec:
         The graph that it holds; None if unknown (an update was interrupted) or not instantiated.
     fixed
         The signature that it held at its first launch, whose attributes can stay stale.
+    has_left
+        Whether a graph was among its members that is no more. It may have left something in the executable, and a
+        thread that was about to replay it may still do so: graphs of other groups must not join.
     cost_bytes
         Device memory that it is expected to take.
     """
@@ -127,6 +130,7 @@ class SharedExec:
         "first",
         "fixed",
         "handle",
+        "has_left",
         "held",
         "members",
     )
@@ -147,6 +151,7 @@ class SharedExec:
         self.first: Final = first
         self.members: Final[dict[object, None]] = {}
         self.fixed: GraphSignature | None = None
+        self.has_left = False
         #: Its state when a graph was last admitted, and the signature of the last launch since.
         self._state: ExecState | None = None
         self._ran: GraphSignature | None = None

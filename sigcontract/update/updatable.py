@@ -27,7 +27,7 @@ _PER_GRAPH: Final = 32
 
 
 class FirstCome(NamedTuple):
-    """Graphs that the key of ``share-functions`` groups, and so go together.
+    """Graphs that go together: of one key of ``share-functions``, or of one executable that holds them by turns.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def fewest_executables(
     graphs
         The graphs, in the order of arrival.
     first_come
-        The groups that they fall into by the key of ``share-functions``. A graph that can share with none is in none.
+        The groups that they are in already. A graph that can share with none is in none.
     judge
         The judge that grouped them.
     """
