@@ -16,6 +16,7 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
     assert [(document, version) for document, version, _ in lines] == [
         ("sigcontract.dump", "1"),
         ("sigcontract.dump", "2"),
+        ("sigcontract.dump", "3"),
         ("sigcontract.profile", "1"),
         ("sigcontract.diff", "1"),
         ("sigcontract.groups", "1"),
@@ -51,7 +52,7 @@ def test_a_version_that_never_was_is_an_error(capsys: pytest.CaptureFixture[str]
 
 def test_the_schemas_of_the_project_are_in_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "--check", str(ROOT / "schemas")]) == 0
-    assert capsys.readouterr().out == "9 schemas in step\n"
+    assert capsys.readouterr().out == "10 schemas in step\n"
 
 
 def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
