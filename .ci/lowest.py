@@ -6,7 +6,7 @@ from pathlib import Path
 
 #: Extras that users install; what tests and developers need beside them may be as new as it likes. Of the extras for
 #: one CUDA each, only the oldest: the others cannot be in the same environment.
-EXTRAS = ("cuda12", "fleet", "observe", "report", "zstd")
+EXTRAS = ("cuda12", "fleet", "observe", "pytest", "report", "zstd")
 
 project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
 extras = project["optional-dependencies"]

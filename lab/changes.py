@@ -36,7 +36,6 @@ from lab.specs import (
     NodeSpec,
 )
 from sigcontract.driver import read_graph, read_profile
-from sigcontract.update.predict import predict_update
 
 __all__ = ["CHANGES", "HAZARDS", "Change", "step_of"]
 
@@ -289,12 +288,7 @@ HAZARDS = tuple(_hazards())
 
 def step_of(rig: Rig, change: Change, profile: Any) -> Step:
     """Instantiate, launch, update, launch."""
-    (step,) = run_walk(
-        rig,
-        Walk(specs=(change.held, change.candidate), stream=change.stream),
-        read_graph,
-        lambda held, candidate, fixed, flags: predict_update(held, candidate, profile, fixed, flags=flags),
-    )
+    (step,) = run_walk(rig, Walk(specs=(change.held, change.candidate), stream=change.stream), read_graph, profile)
     return step
 
 

@@ -9,29 +9,33 @@ same graph launched in between.
 The kernels report to pinned host memory, which the host clears and reads itself: nothing runs on the device that is
 not part of the experiment. Arguments may stay as they are from one graph to the next; whether they do matters.
 
-Example: ``python -m lab.exec_state --chains 20000 --seed 1 --out exec-state.json``. It writes one JSON object: the
-chains, each with its specs, steps, answers and reports. `predicted` is the state model that gives all of them.
+Example: ``python -m lab.exec_state --chains 20000 --seed 1 --out exec-state.json``. With ``--quiet``, and one
+process on the device, nothing hides what the driver keeps. It writes one JSON object: the chains, each with its specs,
+steps, answers and reports, and what the prediction along each history calls safe.
 """
 
 import argparse
 import ctypes
 import json
 import platform
+import sys
+import time
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cuda.bindings import driver
 
 from examples.recording.calls import CallError, check, open_device
+from lab.chains import FUNCTIONS, Chain, predicted_clusters, random_chain
+from lab.histories import History, history_of_chain, summary, tally
+from sigcontract.driver import read_graph, read_profile
+
+if TYPE_CHECKING:
+    from sigcontract.model import GraphSignature
 
 WORDS: Final = 9
-#: Functions by name: what each reports as its code, and the cluster that is compiled in.
-FUNCTIONS: Final = {"a1": (1, 0), "b1": (2, 0), "a2": (3, 0), "c1": (4, 2), "d1": (5, 2)}
-BETWEEN: Final = ("none", "memset-4", "memset-512k", "kernel", "same-kernel", "copy-512k", "exec")
-LAUNCHES: Final = ("launch", "launch-other-stream", "launch-new-stream")
-MAX_STEPS: Final = 6
 SLOTS: Final = 2
 
 _KERNEL = """
@@ -75,76 +79,6 @@ def _ptx(names: list[str]) -> bytes:
         for name in names
     ]
     return (".version 7.8\n.target sm_90\n.address_size 64\n" + "".join(texts)).encode() + b"\0"
-
-
-def random_spec(random: Random) -> dict[str, Any]:
-    """Return one kernel node: function, cluster along x (0: none asked for), cooperative, grid, block, value."""
-    function = random.choice(list(FUNCTIONS))
-    compiled = FUNCTIONS[function][1]
-    # A compiled cluster and another one asked for are refused at the launch; asking for the same is allowed.
-    cluster = random.choice([0, compiled]) if compiled else random.choice([0, 0, 1, 2, 4])
-    return {
-        "function": function,
-        "cluster": cluster,
-        "cooperative": int(random.random() < 0.2),
-        "grid": random.choice([8, 8, 8, 16]),
-        "block": random.choice([32, 32, 64]),
-        "shared_bytes": random.choice([0, 0, 1024]),
-        "slot": random.choice([0, 0, 0, 1]),
-        "value": random.choice([1, 1, 1, 2]),
-    }
-
-
-def varied(random: Random, spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a spec with some fields of another: most chains change one thing at a time."""
-    other = random_spec(random)
-    fields = random.sample(list(spec), random.choice([0, 1, 1, 1, 2, 3, 8]))
-    new = spec | {field: other[field] for field in fields}
-    compiled = FUNCTIONS[new["function"]][1]
-    if compiled and new["cluster"] not in (0, compiled):
-        new["cluster"] = compiled
-    return new
-
-
-def random_chain(seed: int, number: int) -> dict[str, Any]:
-    """Return a chain: specs, and for each what is done once the executable holds it."""
-    random = Random(f"{seed}:{number}")  # noqa: S311  a repeatable chain, no secret
-    specs = [random_spec(random)]
-    while len(specs) < random.randint(2, MAX_STEPS):
-        specs.append(varied(random, random.choice(specs)))
-    steps = [
-        {
-            "between": random.choice(BETWEEN),
-            "between_stream": random.choice(["same", "other"]),
-            "use": random.choice([*LAUNCHES, "launch", "launch", "upload", "nothing"]),
-        }
-        for _ in specs
-    ]
-    steps[-1]["use"] = random.choice(LAUNCHES)
-    return {
-        "seed": seed,
-        "number": number,
-        "bystander": random.random() < 0.5,
-        "specs": specs,
-        "steps": steps,
-    }
-
-
-def predicted(chain: dict[str, Any]) -> list[int]:
-    """Return the cluster that each spec of a chain launches with, by the state model.
-
-    The node of an executable has a stored cluster and, from its first launch or upload on, a fixed one. An update
-    stores the new graph's cluster if it has one, and drops the fixed one if the function changes.
-    """
-    stored, fixed, clusters = 0, 0, []
-    for index, (spec, step) in enumerate(zip(chain["specs"], chain["steps"], strict=True)):
-        stored = spec["cluster"] or FUNCTIONS[spec["function"]][1] or stored
-        if index and spec["function"] != chain["specs"][index - 1]["function"]:
-            fixed = 0
-        clusters.append(fixed or stored or 1)
-        if step["use"] != "nothing":
-            fixed = clusters[-1]
-    return clusters
 
 
 class Bench:
@@ -231,16 +165,18 @@ def _used(bench: Bench, step: dict[str, Any], spec: dict[str, Any], execs: list[
     return bench.words[WORDS * spec["slot"] :][:6] if step["use"].startswith("launch") else None
 
 
-def run_chain(bench: Bench, chain: dict[str, Any]) -> dict[str, Any]:
-    """Carry a chain out; adds the driver's answers and what each launch reported."""
+def run_chain(bench: Bench, chain: Chain) -> tuple[Chain, History]:
+    """Carry a chain out; returns it with the driver's answers and what each launch reported, and as a history."""
     specs, steps = chain["specs"], chain["steps"]
     graphs: list[Any] = []
+    signatures: list[GraphSignature] = []
     execs: list[Any] = []
     answers: list[str] = []
     reports: list[list[int] | None] = []
     chain = chain | {"answers": answers, "reports": reports}
     try:
         graphs.extend(map(bench.graph, specs))
+        signatures.extend(read_graph(int(graph)) for graph in graphs)
         execs.append(check(driver.cuGraphInstantiate(graphs[0], 0)))
         if chain["bystander"]:  # reports to a slot that nobody reads
             graphs.append(bench.graph(specs[0] | {"cooperative": 0}, bench.sink))
@@ -260,21 +196,31 @@ def run_chain(bench: Bench, chain: dict[str, Any]) -> dict[str, Any]:
             driver.cuGraphExecDestroy(graph_exec)
         for graph in graphs:
             driver.cuGraphDestroy(graph)
-    return chain
+    seen = [None if report is None else (report[0], report[5]) for report in reports]
+    history = history_of_chain(chain, seen)
+    return chain, history._replace(graphs=tuple(signatures[: len(history.graphs)]))
 
 
-def main() -> None:
-    """Run the experiment."""
+def main() -> int:
+    """Run the experiment; exit 1 where a launch that was called safe was not right."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chains", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first chain, to share work out")
+    parser.add_argument("--seconds", type=float, default=240, help="start no chain after that long")
+    parser.add_argument(
+        "--quiet", action="store_true", help="chains with nothing in between; run one process alone on the device"
+    )
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
-    bench = Bench()
-    chains = []
+    bench, profile, end = Bench(), read_profile(), time.monotonic() + args.seconds
+    chains, counts = [], Counter[str]()
     for number in range(args.first, args.first + args.chains):
-        chains.append(run_chain(bench, random_chain(args.seed, number)))
+        if time.monotonic() > end:
+            break
+        chain, history = run_chain(bench, random_chain(args.seed, number, quiet=args.quiet))
+        chains.append(chain)
+        counts.update(tally([history], profile))
         if int(driver.cuCtxSynchronize()[0]) != 0:
             break  # an error that stays: what comes after says nothing
     name = check(driver.cuDeviceGetName(64, 0)).split(b"\0")[0].decode()
@@ -285,11 +231,13 @@ def main() -> None:
         "python": platform.python_version(),
         "seed": args.seed,
         "report": ["cluster_x", "grid_x", "block_x", "shared_bytes", "value", "code"],
+        "quiet": args.quiet,
+        "predicted along the history": {**summary(counts), "counts": dict(sorted(counts.items()))},
         "chains": chains,
     }
     launches = wrong = stale = 0
     for chain in chains:
-        for spec, report, cluster in zip(chain["specs"], chain["reports"], predicted(chain), strict=False):
+        for spec, report, cluster in zip(chain["specs"], chain["reports"], predicted_clusters(chain), strict=False):
             if report is not None:
                 launches += 1
                 wrong += report[0] != cluster or report[5] != FUNCTIONS[spec["function"]][0]
@@ -297,8 +245,10 @@ def main() -> None:
     result["summary"] = {"launches": launches, "not as the model says": wrong, "stale clusters": stale}
     args.out.write_text(json.dumps(result), encoding="utf-8")
     print(json.dumps(result["summary"]))
+    print(json.dumps(result["predicted along the history"], indent=1))
     print(f"{len(chains)} chains, {sum(1 for chain in chains if 'error' in chain)} ended with an error")
+    return int(counts["called safe, ran wrong"] > 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -17,8 +17,11 @@ from lab.specs import EventRecord, GraphSpec
 from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.findings import UpdatePrediction
 from sigcontract.model.graph import GraphSignature
+from sigcontract.model.profile import DriverProfile
+from sigcontract.update.exec_state import ExecState
+from sigcontract.update.predict import predict_update
 
-__all__ = ["Answer", "Predict", "Step", "Walk", "run_walk", "update", "updated"]
+__all__ = ["Answer", "Step", "Walk", "run_walk", "update", "updated"]
 
 _NOT_WRITTEN = -1
 _NO_LAUNCH = "no launch"
@@ -41,10 +44,6 @@ class Answer(NamedTuple):
         """Whether a prediction that tells a result tells this one."""
         result = None if prediction.result is None else prediction.result.name
         return (result, prediction.node, prediction.from_node) == self[1:]
-
-
-#: (held, candidate, fixed, instantiate flags) -> prediction
-Predict = Callable[[GraphSignature, GraphSignature, GraphSignature | None, int], UpdatePrediction]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +70,7 @@ class Step:
     candidate: GraphSignature
     fixed: GraphSignature | None
     prediction: UpdatePrediction
+    along: UpdatePrediction  # of the whole history
     answer: Answer
     honest: bool | None
     difference: str | None
@@ -104,7 +104,7 @@ def _path(paths: dict[int, str], handle: int | None) -> str | None:
     return None if handle is None else paths.get(handle, f"a node outside of the candidate ({handle:#x})")
 
 
-def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], predict: Predict) -> Iterator[Step]:
+def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], profile: DriverProfile) -> Iterator[Step]:
     """Yield one step per update.
 
     A walk ends early after the launch of a graph that allows one exec at a time, because a fresh one is needed then.
@@ -120,11 +120,18 @@ def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], predic
         try:
             held, unsafe = 0, False
             fixed = 0 if launcher.start() else None
+            state = ExecState.instantiated(signatures[0], profile, flags=walk.flags)
+            if fixed is not None:
+                state = state.used(launched=walk.start == "launch")
             for index in range(1, len(graphs)):
                 known = None if fixed is None else signatures[fixed]
-                prediction = predict(signatures[held], signatures[index], known, walk.flags)
+                candidate = signatures[index]
+                prediction = predict_update(signatures[held], candidate, profile, known, flags=walk.flags)
+                along = predict_update(state.held, candidate, profile, state, flags=walk.flags)
                 answer = update(launcher.graph_exec, graphs[index])
                 now = index if answer.accepted else held
+                if answer.accepted:
+                    state = state.updated(candidate, profile, flags=walk.flags)
                 launched = walk.launch_between or index == len(graphs) - 1
                 difference = launcher.difference_from_fresh(now) if launched else _NO_LAUNCH
                 yield Step(
@@ -132,6 +139,7 @@ def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], predic
                     candidate=signatures[index],
                     fixed=known,
                     prediction=prediction,
+                    along=along,
                     answer=answer,
                     honest=None if difference == _NO_LAUNCH else difference is None,
                     difference=None if difference == _NO_LAUNCH else difference,
@@ -139,6 +147,8 @@ def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], predic
                 )
                 unsafe = unsafe or (answer.accepted and not prediction.verdict.safe)
                 held = now
+                if launched:
+                    state = state.used()
                 if launched and fixed is None:
                     fixed = now
                 if launcher.graph_exec is None:

@@ -22,6 +22,7 @@ from traceback import extract_tb
 from typing import Any
 
 from lab.generate import random_graph
+from lab.histories import summary, tally_step
 from lab.mutate import mutate
 from lab.oracle import Step, Walk
 from sigcontract.driver import environment, read_graph, read_profile
@@ -98,7 +99,16 @@ class Tally:
             yield "refused and changed"
 
     def _launched(self, step: Step, walk: Walk) -> Iterator[str]:
-        """Judge a launch. After an update that was not called safe, what the exec holds is not known."""
+        """Judge a launch. After an update that was not called safe, what the exec holds is not known.
+
+        A prediction along the history knows of such updates, and counts after them too.
+        """
+        unsafe = [finding.rule for finding in step.along.findings if not finding.verdict.safe]
+        history: Counter[str] = Counter()
+        tally_step(history, step.along.verdict, unsafe, right=bool(step.honest))
+        self.counts.update({f"history/{key}": count for key, count in history.items() if not key.startswith("missed")})
+        if step.along.verdict.safe and not step.honest:
+            yield "safe by its history but wrong"
         verdict = "safe" if step.prediction.verdict.safe else str(step.prediction.verdict)
         outcome = f"{verdict}, ran {'right' if step.honest else 'wrong'}"
         if step.after_unsafe:
@@ -133,6 +143,7 @@ def _miss(step: Step, walk: Walk, location: str, faults: list[str]) -> dict[str,
                 for finding in step.prediction.findings
             ],
         },
+        "along": [[finding.rule, finding.path, str(finding.verdict)] for finding in step.along.findings],
         "difference": step.difference,
         "after_unsafe": step.after_unsafe,
         "specs": [repr(spec) for spec in walk.specs],
@@ -142,14 +153,15 @@ def _miss(step: Step, walk: Walk, location: str, faults: list[str]) -> dict[str,
     }
 
 
-def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> None:
+def run_shard(  # noqa: PLR0913  the options of a worker
+    seed: int, first: int, last: int, stride: int, seconds: float, *, quiet: bool
+) -> None:
     """Run every stride-th walk and print one JSON line for each: before it, its number; after it, what it showed."""
     from examples.recording.calls import CallError  # noqa: PLC0415  CUDA in the working processes alone
     from lab.oracle import run_walk  # noqa: PLC0415
     from lab.rig import Rig  # noqa: PLC0415
-    from sigcontract.update.predict import predict_update  # noqa: PLC0415
 
-    rig, profile, end = Rig(), read_profile(), time.monotonic() + seconds
+    rig, profile, end = Rig(quiet=quiet), read_profile(), time.monotonic() + seconds
     for index in range(first, last, stride):
         if time.monotonic() > end:
             break
@@ -157,14 +169,7 @@ def run_shard(seed: int, first: int, last: int, stride: int, seconds: float) -> 
         _say({"begin": index})
         tally, lost = Tally(), False
         try:
-            for update_index, step in enumerate(
-                run_walk(
-                    rig,
-                    walk,
-                    read_graph,
-                    lambda held, candidate, fixed, flags: predict_update(held, candidate, profile, fixed, flags=flags),
-                )
-            ):
+            for update_index, step in enumerate(run_walk(rig, walk, read_graph, profile)):
                 tally.add(step, walk, f"{seed}:{index}/{update_index}")
         except CallError as error:
             lost = not rig.recover()
@@ -197,6 +202,7 @@ def _shard(arguments: argparse.Namespace, worker: int) -> Tally:
         command = [sys.executable, "-X", "faulthandler", "-m", "lab.pairs", "--shard", str(first)]
         command += ["--seed", str(arguments.seed), "--pairs", str(arguments.pairs)]
         command += ["--workers", str(arguments.workers), "--seconds", str(deadline - time.monotonic())]
+        command += ["--quiet"] * arguments.quiet
         begun = None
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
@@ -257,6 +263,28 @@ def _summary(counts: Counter[str]) -> dict[str, float]:
         "not called safe, ran wrong": wrong - counts["launch/safe, ran wrong"],
         "of what ran right, not called safe (percent)": round(100 * (good - safe) / max(good, 1), 1),
         "of what ran right, called stale (percent)": round(100 * counts["launch/stale, ran right"] / max(good, 1), 1),
+        **_along(counts),
+    }
+
+
+#: Rules whose verdict depends on the history of an executable.
+_OF_HISTORY = {"kernel.cluster-carried", "kernel.cluster-dim", "kernel.cluster-one", "kernel.cooperative-function"}
+
+
+def _along(counts: Counter[str]) -> dict[str, float]:
+    """Return the same of predictions along the history, launches after unsafe updates included."""
+    counted = {key.removeprefix("history/"): count for key, count in counts.items() if key.startswith("history/")}
+    alarms = 0
+    for key, count in counted.items():
+        rules = re.fullmatch(r"not called safe by (.*), ran right", key)
+        if rules and _OF_HISTORY.issuperset(rules[1].split("+")):
+            alarms += count
+    good = counted.get("called safe, ran right", 0) + counted.get("not called safe, ran right", 0)
+    return {
+        **{f"by history: {key}": value for key, value in summary(counted).items()},
+        "by history: of what ran right, not called safe by what it stored and fixed (percent)": round(
+            100 * alarms / max(good, 1), 2
+        ),
     }
 
 
@@ -267,12 +295,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=8, help="processes")
     parser.add_argument("--seconds", type=float, default=240, help="start no walk after that long")
+    parser.add_argument(
+        "--quiet", action="store_true", help="report to host memory: nothing else runs on the device before a launch"
+    )
     parser.add_argument("--out", type=Path, help="the record, JSON")
     parser.add_argument("--misses", type=Path, help="what was not as predicted, JSON")
     parser.add_argument("--shard", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.shard is not None:
-        run_shard(arguments.seed, arguments.shard, arguments.pairs, arguments.workers, arguments.seconds)
+        run_shard(
+            arguments.seed,
+            arguments.shard,
+            arguments.pairs,
+            arguments.workers,
+            arguments.seconds,
+            quiet=arguments.quiet,
+        )
         return 0
     tally, begin = Tally(), time.monotonic()
     with ThreadPoolExecutor(arguments.workers) as pool:

@@ -40,6 +40,7 @@ from sigcontract.model import (
     Dependency as Dependency,
     DeviceInfo as DeviceInfo,
     DeviceUpdatableNode as DeviceUpdatableNode,
+    DiffCause as DiffCause,
     Dim3 as Dim3,
     DriverProfile as DriverProfile,
     DumpDiff as DumpDiff,
@@ -55,7 +56,10 @@ from sigcontract.model import (
     FleetReport as FleetReport,
     FunctionFacts as FunctionFacts,
     GraphDiff as GraphDiff,
+    GraphPrediction as GraphPrediction,
     GraphSignature as GraphSignature,
+    GraphSize as GraphSize,
+    GroupsReport as GroupsReport,
     HostNode as HostNode,
     KernelNodeSignature as KernelNodeSignature,
     LabeledGraph as LabeledGraph,
@@ -87,6 +91,7 @@ from sigcontract.registry import (
     SignatureRegistry as SignatureRegistry,
 )
 from sigcontract.update import (
+    ExecState as ExecState,
     predict_update as predict_update,
 )
 from sigcontract.wire import (

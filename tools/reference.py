@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["PUBLIC", "setup", "undocumented"]
 
 #: Modules whose ``__all__`` is promised to users.
-PUBLIC = ("sigcontract", "sigcontract.driver", "sigcontract.errors", "sigcontract.fleet", "sigcontract.registry")
+PUBLIC = (
+    "sigcontract",
+    "sigcontract.driver",
+    "sigcontract.errors",
+    "sigcontract.fleet",
+    "sigcontract.registry",
+    "sigcontract.testing",
+)
 
 #: Names that a door lists for other packages of sigcontract. Users are promised none of them.
 INTERNAL = {
@@ -47,7 +54,8 @@ INTERNAL = {
             "read_reports",
             "run_program",
         }
-    )
+    ),
+    "sigcontract.testing": frozenset({"CheckSettings", "Checked", "Ledger"}),
 }
 
 _LOG = logging.getLogger(__name__)

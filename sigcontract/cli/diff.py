@@ -23,7 +23,7 @@ from sigcontract.errors import UsageError
 from sigcontract.model import (
     SignatureDump,
 )
-from sigcontract.report import diff_github, diff_markdown, diff_text
+from sigcontract.report import diff_github, diff_html, diff_markdown, diff_text
 from sigcontract.update import (
     POLICIES,
 )
@@ -54,7 +54,7 @@ exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage o
 """
 
 
-_FORMS = ("text", "json", "markdown", "github")
+_FORMS = ("text", "json", "markdown", "github", "html")
 
 #: How each form draws the values of a diff.
 _FORMS_OF_DIFF = {"markdown": diff_markdown, "github": diff_github}
@@ -162,6 +162,8 @@ def _rendered(
         return diff_text(comparison, color=color, width=width, verdicts=verdicts)
     if form == "json":
         return encode(comparison.diff).decode()
+    if form == "html":
+        return diff_html(comparison)
     return _FORMS_OF_DIFF[form](comparison.diff)
 
 

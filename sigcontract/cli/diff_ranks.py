@@ -1,4 +1,4 @@
-"""``sigcontract diff`` given folders: the dumps of two runs, rank by rank."""
+"""``sigcontract diff`` of folders: the dumps of two runs, rank by rank."""
 
 import argparse
 import sys
@@ -17,14 +17,15 @@ __all__ = ["run_by_rank"]
 
 
 def run_by_rank(args: argparse.Namespace) -> int:
-    """Compare, write, and say whether the gate passed on every rank."""
+    """Compare, write, and return whether the gate passes on every rank."""
     if args.pair or args.output or args.format not in ("text", "json"):
-        raise UsageError("folders are compared rank by rank, as text or json; give two dumps for anything else")
+        raise UsageError("folders are compared rank by rank, as text or json; other forms and options take two dumps")
     profile = None if args.profile is None else load_profile(args.profile)
     drawn: list[str] = []
 
     def draw(each: RankDiff, comparison: DumpComparison) -> None:
-        drawn.extend(("", f"rank {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
+        noun = "rank" if each.ranks.isdecimal() else "ranks"
+        drawn.extend(("", f"{noun} {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
         shown = diff_text(comparison, color=use_color(sys.stdout), width=columns() - 2)
         drawn.extend(f"  {line}".rstrip() for line in shown.splitlines())
 
@@ -35,13 +36,13 @@ def run_by_rank(args: argparse.Namespace) -> int:
             profile,
             policy=args.policy,
             labels=args.graph,
-            each=lambda number, of: say(f"{number}/{of} pairs"),
-            tell=draw if args.format == "text" else lambda *_: None,
+            progress=lambda step, number, total: say(f"{number}/{total} {step}"),
+            on_diff=draw if args.format == "text" else lambda *_: None,
         )
     if args.format == "json":
         sys.stdout.write(encode(found).decode())
     else:
-        gaps = ["", *gap_lines(found.gaps)] if found.gaps else []
+        gaps = ["", *gap_lines(found.gaps, columns())] if found.gaps else []
         sys.stdout.write("\n".join([_head(found), *drawn, *gaps]) + "\n")
     answers = {gate(each.diff, args.fail_on) for each in found.diffs}
     if "failed" in answers:
@@ -52,4 +53,4 @@ def run_by_rank(args: argparse.Namespace) -> int:
 def _head(found: RankDiffs) -> str:
     differing = sum(each.diff.verdict is not Verdict.IDENTICAL for each in found.diffs)
     gaps = f", {counted(len(found.gaps), 'gap')}" if found.gaps else ""
-    return f"{found.verdict}: {counted(len(found.diffs), 'kind')} of rank, {differing} with differences{gaps}"
+    return f"{found.verdict}: {counted(len(found.diffs), 'distinct pair')} of dumps, {differing} with differences{gaps}"

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from sigcontract.cli.output import refuse_to_overwrite, write_json
+from sigcontract.cli.output import refuse_to_overwrite, write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import columns, status_line
 from sigcontract.driver import (
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         save(profile, args.output)
     if args.format == "json":
-        write_json(profile)
+        write_document(profile)
         return Exit.OK
     sys.stdout.writelines(f"{line}\n" for line in profile_lines(profile, columns()))
     if args.output is not None:

@@ -1,4 +1,4 @@
-"""``sigcontract fleet``: many ranks, which one captured something else; export, and questions in SQL."""
+"""``sigcontract fleet``: which rank captured something else; export, and queries in SQL."""
 
 import argparse
 import sys
@@ -8,40 +8,40 @@ from sigcontract.cli.terminal import columns, status_line, use_color
 from sigcontract.errors import UsageError
 from sigcontract.fleet import compare_fleet, export_dataset, queries, query_dataset
 from sigcontract.model import FleetReport
-from sigcontract.report import counted, fleet_markdown, fleet_text, query_text, safe
+from sigcontract.report import counted, fleet_html, fleet_markdown, fleet_text, query_text, safe
 from sigcontract.wire import encode
 
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract fleet dumps                                   do all ranks in this folder agree
+sigcontract fleet dumps                                   whether all ranks in this folder agree
 sigcontract fleet dumps --reference 0                     what differs from rank 0
-sigcontract fleet dumps --group-by rank/8                 pipeline stages of eight ranks each
+sigcontract fleet dumps --group-by rank/8                 within pipeline stages of eight ranks
 sigcontract fleet export dumps -o data                    a Parquet data set, for many runs and ranks
-sigcontract fleet query divergence data                   where ranks part, in SQL
+sigcontract fleet query divergence data                   where ranks differ, in SQL
 sigcontract fleet query divergence data --engine sc://spark.example:15002
-                                                          the same by an engine that is there already
+                                                          the same on an existing Spark cluster
 """
 
 _DESCRIPTION = """\
-Hold the dumps of many ranks against each other. Headers alone make classes of ranks that captured the same; one dump of
+Compare the dumps of many ranks. Headers alone sort the ranks into classes that captured the same graphs; one dump of
 each class is decoded to name the graph, node and field in which it deviates from what more than half captured, or from
-the reference. What is missing, broken or of another run is a gap.
+the reference. A dump that is missing, broken or of another run is a gap.
 
-`fleet export` writes a Parquet data set, `fleet query` puts a question to one (extra `fleet`). A folder named export or
-query is given as ./export.
+`fleet export` writes a Parquet data set, `fleet query` queries one (extra `fleet`). Write ./export for a folder of that
+name.
 
-exit status: 0 all ranks agree, 1 some deviate, 2 wrong usage or input, 3 cannot tell: there are gaps
+exit status: 0 all ranks agree, 1 some deviate, 2 wrong usage or input, 3 undetermined: no deviation, but gaps
 """
 
 _STATUS = {"agree": Exit.OK, "deviate": Exit.GATE, "undetermined": Exit.UNDETERMINED}
-#: Which options belong to which of the three.
+#: Options by subcommand.
 _OPTIONS = {
     "compare": {"reference", "group_by", "allow_incomplete", "verify"},
     "export": {"output", "run_id", "force"},
     "query": {"engine", "memory_limit"},
 }
-_FORMATS = {"compare": ("text", "json", "markdown"), "export": ("text",), "query": ("text", "json")}
+_FORMATS = {"compare": ("text", "json", "markdown", "html"), "export": ("text",), "query": ("text", "json")}
 
 
 def register(subparsers: Subparsers) -> None:
@@ -49,7 +49,7 @@ def register(subparsers: Subparsers) -> None:
     parser = add_command(
         subparsers,
         "fleet",
-        summary="hold the dumps of many ranks against each other",
+        summary="compare the dumps of many ranks",
         description=_DESCRIPTION,
         example=_EXAMPLE,
         formats=_FORMATS["compare"],
@@ -58,7 +58,7 @@ def register(subparsers: Subparsers) -> None:
         "dumps",
         metavar="DIR|DUMP",
         nargs="+",
-        help="a folder of dumps, or a dump; after `export` likewise; after `query` a query's name or an .sql file, "
+        help="a folder of dumps, or a dump; likewise after `export`; after `query` a query by name or as an .sql file, "
         "and a data set",
     )
     compared = parser.add_argument_group("comparing")
@@ -69,34 +69,38 @@ def register(subparsers: Subparsers) -> None:
         "--group-by",
         metavar="PATTERN",
         help="ranks or graphs that are expected to differ: host, host=REGEX, label=REGEX, rank=REGEX, rank/N (blocks "
-        "of N ranks) or rank%%N; only those of one group are compared",
+        "of N ranks) or rank%%N; graphs are compared within a group only",
     )
-    compared.add_argument("--allow-incomplete", action="store_true", help="gaps are told, and do not count")
+    compared.add_argument("--allow-incomplete", action="store_true", help="list gaps, and do not fail for them")
     compared.add_argument("--verify", action="store_true", help="decode every dump and check its digests")
     exported = parser.add_argument_group("export")
-    exported.add_argument("-o", "--output", metavar="DATASET", help="folder of the data set; runs are added to one")
-    exported.add_argument("--run-id", metavar="NAME", help="name of the run (default: when its first dump was written)")
+    exported.add_argument("-o", "--output", metavar="DATASET", help="folder of the data set, to which the run is added")
+    exported.add_argument("--run-id", metavar="NAME", help="name of the run (default: time of its first dump)")
     exported.add_argument("--force", action="store_true", help="replace a run of that name")
     asked = parser.add_argument_group("query")
     asked.add_argument(
         "--engine",
         metavar="ENGINE",
-        help="duckdb, or the address of a Spark Connect server, sc://HOST:PORT (default: duckdb)",
+        help="duckdb, or a Spark Connect server, sc://HOST:PORT (default: duckdb)",
     )
-    asked.add_argument("--memory-limit", metavar="SIZE", help="what the embedded engine may take, as 4GB")
+    asked.add_argument(
+        "--memory-limit", metavar="SIZE", help="most memory for duckdb before it spills to disk, such as 4GB"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, export or ask."""
+    """Compare, export or query."""
     word = args.dumps[0] if args.dumps[0] in ("export", "query") else "compare"
     foreign = {option for other, options in _OPTIONS.items() if other != word for option in options}
     for option in sorted(foreign):
         if getattr(args, option):
             flag = option.replace("_", "-")
             given = "fleet" if word == "compare" else f"fleet {word}"
-            raise UsageError(f"--{flag} has no meaning for {given}; `sigcontract fleet --help` shows which has it")
+            raise UsageError(
+                f"--{flag} does not apply to {given}; `sigcontract fleet --help` lists the options of each"
+            )
     if args.format not in _FORMATS[word]:
-        raise UsageError(f"fleet {word} has no form {args.format}; use {' or '.join(_FORMATS[word])}")
+        raise UsageError(f"fleet {word} has no format {args.format}; use {' or '.join(_FORMATS[word])}")
     return {"compare": _compare, "export": _export, "query": _query}[word](args)
 
 
@@ -107,7 +111,7 @@ def _compare(args: argparse.Namespace) -> int:
             reference=_reference(args.reference),
             group_by=args.group_by,
             verify=args.verify,
-            each=lambda number, of: say(f"{number}/{of} headers"),
+            progress=lambda step, number, total: say(f"{number}/{total} {step}"),
         )
     sys.stdout.write(_rendered(report, args.format))
     if args.allow_incomplete and report.answer == "undetermined" and _was_compared(report):
@@ -116,7 +120,7 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _was_compared(report: FleetReport) -> bool:
-    """Say whether any two dumps hold one graph: where none do, nothing was compared, whatever is allowed."""
+    """Return whether any two dumps have a graph in common: where none have, nothing was compared."""
     return any(len(each.dumps) > 1 for graphs in report.graphs for each in graphs.classes)
 
 
@@ -129,6 +133,8 @@ def _rendered(report: FleetReport, form: str) -> str:
         return encode(report).decode()
     if form == "markdown":
         return fleet_markdown(report)
+    if form == "html":
+        return fleet_html(report)
     return fleet_text(report, color=use_color(sys.stdout), width=columns())
 
 
@@ -141,7 +147,7 @@ def _export(args: argparse.Namespace) -> int:
             args.output,
             run_id=args.run_id,
             replace=args.force,
-            each=lambda number, of: say(f"{number}/{of} dumps"),
+            progress=lambda step, number, total: say(f"{number}/{total} {step}"),
         )
     counts = f"{counted(done.dumps, 'dump')}, {counted(done.graphs, 'graph')}, {counted(done.nodes, 'node')}"
     sys.stdout.write(f"{safe(args.output)}: run {done.run_id}, {counts}\n")
@@ -151,9 +157,9 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _query(args: argparse.Namespace) -> int:
-    if len(args.dumps) != 3:  # noqa: PLR2004  the word, the query, the data set
+    if len(args.dumps) != 3:  # noqa: PLR2004  `query`, its name, the data set
         known = "".join(f"\n  {query.name}: {query.about}" for query in queries().values())
-        raise UsageError(f"fleet query takes a query and a data set; the queries are:{known}")
+        raise UsageError(f"fleet query takes a query and a data set; queries:{known}")
     _, query, dataset = args.dumps
     result = query_dataset(query, dataset, engine=args.engine or "duckdb", memory_limit=args.memory_limit)
     sys.stdout.write(encode(result).decode() if args.format == "json" else query_text(result))

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sigcontract.cli.output import refuse_to_overwrite, write_json
+from sigcontract.cli.output import escaped_name, refuse_to_overwrite, write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
+from sigcontract.model import LostField, Migration
 from sigcontract.report import (
     safe,
 )
@@ -56,8 +57,15 @@ def run(args: argparse.Namespace) -> int:
     size, form = Path(args.target).stat().st_size, form_of(document, args.to_version)
     left_out = {} if form.lossless else lost_fields(document, load(args.target))
     if args.format == "json":
-        written = {"document": form.document, "version": form.version, "target_bytes": size, "left_out": left_out}
-        write_json({"source": args.source, "target": args.target} | written)
+        written = Migration(
+            source=escaped_name(args.source),
+            target=escaped_name(args.target),
+            target_document=form.document,
+            target_version=form.version,
+            target_bytes=size,
+            left_out=tuple(LostField(field=field, count=count) for field, count in left_out.items()),
+        )
+        write_document(written)
     else:
         sys.stdout.write(f"{safe(args.target)}: {form.document} {form.version}, {size} bytes\n")
         sys.stdout.writelines(f"{line}\n" for line in _lines(left_out, form.version))
@@ -65,9 +73,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(left_out: Mapping[str, int], version: int) -> Iterator[str]:
-    """Yield what the written version has no word for, and what that means."""
+    """Yield what the written version has no field for, and what that means."""
     if not left_out:
         return
-    yield f"left out, as version {version} has no word for it (at how many places):"
-    yield from (f"  {field}  {places}" for field, places in left_out.items())
+    yield f"left out, as version {version} has no field for it (and how many values):"
+    yield from (f"  {field}  {count}" for field, count in left_out.items())
     yield "what is left out is unknown to whoever reads the file, and the unknown is the same as nothing"

@@ -7,15 +7,20 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import FileError
-from sigcontract.wire import printable_json
+from sigcontract.wire import Document, encode, printable_json
 
-__all__ = ["as_json", "escaped_name", "refuse_to_overwrite", "write_json"]
+__all__ = ["as_json", "escaped_name", "refuse_to_overwrite", "write_document", "write_json"]
 
 
 def write_json(value: object) -> None:
     """Write a value of records and plain Python values to standard output, for programs and for people."""
     sys.stdout.write(printable_json(msgspec.json.format(as_json(value), indent=2)).decode())
     sys.stdout.write("\n")
+
+
+def write_document(document: Document) -> None:
+    """Write a document to standard output as JSON."""
+    sys.stdout.write(encode(document).decode())
 
 
 def as_json(value: object) -> bytes:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from textwrap import wrap
 
-from sigcontract.cli.output import write_json
+from sigcontract.cli.output import write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import columns
 from sigcontract.errors import UsageError
+from sigcontract.model import RuleEntry, RuleList
 from sigcontract.update import (
     RULES,
     Rule,
@@ -35,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """List or explain."""
     chosen = list(RULES.values()) if args.id is None else [_rule(args.id)]
     if args.format == "json":
-        listed = [rule._asdict() for rule in chosen]
-        write_json(listed if args.id is None else listed[0])
+        write_document(RuleList(rules=tuple(RuleEntry(**rule._asdict()) for rule in chosen)))
     else:
         lines = _table(chosen) if args.id is None else _explained(chosen[0])
         sys.stdout.writelines(f"{line}\n" for line in lines)

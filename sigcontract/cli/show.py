@@ -4,9 +4,11 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sigcontract.cli.output import write_json
+from msgspec.structs import replace
+
+from sigcontract.cli.output import write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import shipped
 from sigcontract.cli.terminal import columns, use_color
@@ -23,6 +25,7 @@ from sigcontract.model import (
     SignatureDump,
 )
 from sigcontract.report import (
+    DumpViewer,
     FunctionNumbers,
     NodeRow,
     counted,
@@ -34,9 +37,9 @@ from sigcontract.report import (
     programmatic_edges,
     rows,
     safe,
+    show_html,
     summary_lines,
     table_lines,
-    unknown,
     usual_attributes,
 )
 from sigcontract.update import (
@@ -74,7 +77,11 @@ class _GraphView(NamedTuple):
 def register(subparsers: Subparsers) -> None:
     """Add the command's parser."""
     parser = add_command(
-        subparsers, "show", summary="show a dump's graphs, repeated blocks folded, or a profile", example=_EXAMPLE
+        subparsers,
+        "show",
+        summary="show a dump's graphs, repeated blocks folded, or a profile",
+        example=_EXAMPLE,
+        formats=("text", "json", "html"),
     )
     parser.add_argument(
         "file",
@@ -94,14 +101,19 @@ def run(args: argparse.Namespace) -> int:
     """Show the file."""
     document = _document(args.file)
     if isinstance(document, DriverProfile):
+        if args.format == "html":
+            raise UsageError("a profile has no form html; use text or json")
         if args.format == "json":
-            write_json(document)
+            write_document(document)
         else:
             sys.stdout.writelines(f"{line}\n" for line in profile_lines(document, columns()))
         return Exit.OK
     if not isinstance(document, SignatureDump):
         raise UsageError(f"{args.file} holds a {document_name(type(document))}; show takes a dump or a profile")
     chosen = _chosen(document, args.graph)
+    if args.format == "html":
+        sys.stdout.write(show_html(replace(document, graphs=tuple(chosen))))
+        return Exit.OK
     functions = FunctionNumbers([entry.graph for entry in document.graphs])
     views: list[_GraphView] = []
     view_of: dict[int, _GraphView] = {}
@@ -110,7 +122,13 @@ def run(args: argparse.Namespace) -> int:
         view_of[id(entry.graph)] = known
         views.append(known._replace(entry=entry))
     if args.format == "json":
-        write_json(_as_object(document, views, attributes=args.attributes))
+        viewer = DumpViewer(attributes=args.attributes)
+        labels: dict[int, list[str]] = {}
+        for view in views:
+            labels.setdefault(id(view.entry.graph), []).append(view.entry.label)
+        for number, view in view_of.items():
+            viewer.add(view.entry.graph, labels[number], view.digest, view.rows, view.blocks)
+        write_document(viewer.view(document))
     else:
         sys.stdout.writelines(f"{line}\n" for line in _lines(document, views, args))
     return Exit.OK
@@ -233,50 +251,3 @@ def _provenance(environment: Environment) -> Iterator[str]:
 def _digest_start(digest: str) -> str:
     """Return enough of a digest to tell graphs apart by eye."""
     return digest[: len("sha256:") + 12]
-
-
-def _as_object(dump: SignatureDump, views: list[_GraphView], *, attributes: bool) -> dict[str, Any]:
-    contents: dict[int, dict[str, Any]] = {}
-    for view in views:
-        if id(view.entry.graph) not in contents:  # many labels may be of one graph
-            contents[id(view.entry.graph)] = _content(view, attributes=attributes)
-    return {
-        "environment": dump.environment,
-        "profile": dump.profile,
-        "complete": dump.complete,
-        "graphs": [{"label": view.entry.label} | contents[id(view.entry.graph)] for view in views],
-    }
-
-
-def _content(view: _GraphView, *, attributes: bool) -> dict[str, Any]:
-    graph = view.entry.graph
-    return {
-        "portable_digest": view.digest,
-        "nodes": len(graph.nodes),
-        "edges": sum(map(len, graph.dependencies)),
-        "programmatic_edges": programmatic_edges(graph),
-        "unknown": [
-            {"state": state, "what": what, "kernel_nodes": count}
-            for (state, what), count in sorted(unknown(kernels_of([graph])).items())
-        ],
-        "blocks": [
-            {
-                "count": block.count,
-                "rows": [
-                    _row_object(row, attributes=attributes)
-                    for row in view.rows[block.start : block.start + block.length]
-                ],
-            }
-            for block in view.blocks
-        ],
-    }
-
-
-def _row_object(row: NodeRow, *, attributes: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"path": row.path, "type": row.type, "after": row.after or None}
-    if row.type != "kernel":
-        return found | {"subject": row.subject}
-    found |= {"name": row.subject, "demangled": demangle(row.subject), "function": row.function or None}
-    found |= {"code_sha256": row.code or None}
-    found |= {"grid_dim": row.grid, "block_dim": row.block, "dynamic_shared_mem_bytes": int(row.shared)}
-    return found | ({"attributes": row.attributes, "function_facts": row.facts} if attributes else {})

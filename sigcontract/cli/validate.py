@@ -3,14 +3,18 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sigcontract.cli.output import write_json
+from sigcontract.cli.output import escaped_name, write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import progress
 from sigcontract.errors import RecordError, SigcontractError
 from sigcontract.model import (
+    FileFault,
+    FileRemark,
     SignatureDump,
+    ValidatedFile,
+    ValidationReport,
 )
 from sigcontract.report import (
     counted,
@@ -49,7 +53,7 @@ class _Checked(NamedTuple):
     #: Whether the writer of a dump ended in order; None where it is no dump.
     complete: bool | None = None
     #: What is valid, and cannot be right.
-    remarks: Sequence[str] = ()
+    remarks: Sequence[FileRemark] = ()
 
 
 def register(subparsers: Subparsers) -> None:
@@ -62,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """Check the files; a faulty one does not keep the others from being checked."""
     checked = [_check(file) for file in progress(args.files, str)]
     if args.format == "json":
-        write_json({"files": [_as_object(found) for found in checked]})
+        write_document(ValidationReport(files=tuple(map(_as_record, checked))))
     else:
         for found in checked:
             sys.stdout.writelines(f"{safe(line)}\n" for line in _lines(found))
@@ -84,23 +88,24 @@ def _check(file: str) -> _Checked:
     return _Checked(file, [], form.document, form.version, len(record.graphs), record.complete, list(_remarks(record)))
 
 
-def _remarks(dump: SignatureDump) -> Iterator[str]:
+def _remarks(dump: SignatureDump) -> Iterator[FileRemark]:
     """Yield where a kernel could not be launched as it is recorded, once for each graph."""
     for entry in dump.graphs:
         found = list(unlaunchable(entry.graph))
         if found:
             more = f", and {len(found) - 1} more like it" if len(found) > 1 else ""
-            yield (
-                f"{entry.label}: {found[0].path}: grid {found[0].grid} is no multiple of cluster {found[0].cluster}"
+            message = (
+                f"{found[0].path}: grid {found[0].grid} is no multiple of cluster {found[0].cluster}"
                 f"{more}: no launch takes that"
             )
+            yield FileRemark(label=entry.label, message=message)
 
 
 def _lines(found: _Checked) -> list[str]:
     if not found.faults:
         size = "" if found.graphs is None else f", {counted(found.graphs, 'graph')}"
         cut = ", incomplete: what came after its writer's last write is missing" if found.complete is False else ""
-        remarks = [f"  remark: {remark}" for remark in found.remarks[:_REMARKS]]
+        remarks = [f"  remark: {remark.label}: {remark.message}" for remark in found.remarks[:_REMARKS]]
         if len(found.remarks) > _REMARKS:
             remarks.append(f"  and {counted(len(found.remarks) - _REMARKS, 'more remark')}; --format json lists them")
         return [f"{found.file}: valid {found.document} {found.version}{size}{cut}", *remarks]
@@ -110,21 +115,21 @@ def _lines(found: _Checked) -> list[str]:
     ]
 
 
-def _as_object(found: _Checked) -> dict[str, Any]:
-    return {
-        "file": found.file,
-        "valid": not found.faults,
-        "document": found.document,
-        "version": found.version,
-        "graphs": found.graphs,
-        "complete": found.complete,
-        "remarks": list(found.remarks),
-        "faults": [
-            {
-                "code": fault.code,
-                "path": fault.path if isinstance(fault, RecordError) else None,
-                "message": fault.reason if isinstance(fault, RecordError) else str(fault),
-            }
+def _as_record(found: _Checked) -> ValidatedFile:
+    return ValidatedFile(
+        file=escaped_name(found.file),
+        valid=not found.faults,
+        document=found.document,
+        version=found.version,
+        graphs=found.graphs,
+        complete=found.complete,
+        remarks=tuple(found.remarks),
+        faults=tuple(
+            FileFault(
+                code=fault.code,
+                path=escaped_name(fault.path) if isinstance(fault, RecordError) else None,
+                message=escaped_name(fault.reason if isinstance(fault, RecordError) else str(fault)),
+            )
             for fault in found.faults
-        ],
-    }
+        ),
+    )

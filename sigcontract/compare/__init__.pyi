@@ -8,7 +8,6 @@ from sigcontract.compare.causes import (
     Cause as Cause,
     CauseChange as CauseChange,
     causes_of as causes_of,
-    causes_of_diff as causes_of_diff,
 )
 from sigcontract.compare.changes import (
     Change as Change,

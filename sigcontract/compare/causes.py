@@ -4,21 +4,18 @@ A graph of 24 equal layers in which the autotuner chose another kernel has one c
 values; a report draws them.
 """
 
-from collections.abc import Hashable, Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sigcontract.compare.changes import Change
 from sigcontract.compare.graphs import GraphChanges
-from sigcontract.model import Finding, GraphDiff, Verdict
+from sigcontract.model import CauseKind, DiffCause, Finding, Verdict
 from sigcontract.update import is_difference
 
-__all__ = ["Cause", "CauseChange", "CauseKind", "causes_of", "causes_of_diff"]
-
-#: changed: nodes that both graphs have. added, removed: nodes of one side. graph: of the graph as a whole.
-#: unknown: what could not be told, whatever it is of.
-CauseKind = Literal["changed", "added", "removed", "graph", "unknown"]
+__all__ = ["Cause", "CauseChange", "causes_of", "causes_of_findings"]
 
 _KINDS: dict[str, CauseKind] = {"node.added": "added", "node.removed": "removed"}
 
@@ -82,12 +79,19 @@ def causes_of(found: GraphChanges) -> tuple[Cause, ...]:
     return _collected(_parts_of_changes(found.changes))
 
 
-def causes_of_diff(graph: GraphDiff) -> tuple[Cause, ...]:
-    """Return the distinct changes that the findings of a graph tell of.
+def causes_of_findings(findings: Sequence[Finding]) -> tuple[DiffCause, ...]:
+    """Return the distinct changes that the findings of a graph describe: those that the same nodes have in common.
 
-    A finding lists its first places only: of more, ``paths`` has the first few and ``count`` all.
+    A finding lists its first paths only, so that ``paths`` has the first few and ``count`` all.
     """
-    return _collected(_parts_of_findings(graph.findings))
+    joined: dict[Hashable, tuple[DiffCause, list[int]]] = {}
+    for index, finding in enumerate(findings):
+        nodes = tuple(dict.fromkeys(_node_of(path)[0] for path in (finding.path, *finding.also)))
+        kind = _kind(finding.rule, known=is_difference(finding.rule, finding.old, finding.new))
+        cause = DiffCause(kind=kind, subject=finding.subject, findings=(), count=finding.count, paths=nodes)
+        joined.setdefault((kind, finding.subject, nodes, finding.count), (cause, []))[1].append(index)
+    causes = [replace(cause, findings=tuple(indices)) for cause, indices in joined.values()]
+    return tuple(sorted(causes, key=lambda cause: cause.kind == "unknown"))
 
 
 class _Part(NamedTuple):
@@ -143,15 +147,6 @@ def _told(change: Change) -> CauseChange:
     difference = change.difference
     field = _node_of(change.paths[0])[1]
     return CauseChange(field, difference.old, difference.new, difference.rule, difference.verdict)
-
-
-def _parts_of_findings(findings: tuple[Finding, ...]) -> Iterator[_Part]:
-    for finding in findings:
-        nodes = dict.fromkeys(_node_of(path)[0] for path in (finding.path, *finding.also))
-        known = is_difference(finding.rule, finding.old, finding.new)
-        field = _node_of(finding.path)[1]
-        change = CauseChange(field, finding.old, finding.new, finding.rule, finding.verdict)
-        yield _Part(_kind(finding.rule, known=known), finding.subject, change, tuple(nodes), finding.count)
 
 
 def _kind(rule: str, *, known: bool) -> CauseKind:

@@ -7,7 +7,7 @@ aligned without them, and only then is it asked which number of one graph is whi
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from sigcontract.compare.alignment import Alignment, Match, align_by_levels, joined
 from sigcontract.compare.kernel_names import unnumbered
-from sigcontract.compare.structure import is_chain, node_order
 from sigcontract.model import (
     ChildGraphNode,
     GraphSignature,
@@ -28,12 +27,15 @@ from sigcontract.model import (
     inner_graphs,
     local_fields,
 )
-from sigcontract.update import similarity_key
+from sigcontract.update import NodeOrder, Reordering, is_chain, node_order, reordered, similarity_key
 from sigcontract.wire import (
     portable_form,
 )
 
 __all__ = ["AlignedGraphs", "Aligner", "Correspondence", "unwrapped"]
+
+#: Share of the smaller graph's nodes of which edges must show what they are, so that no other pairs are tried.
+_SHOWN_BY_EDGES = 0.9
 
 
 class AlignedGraphs(NamedTuple):
@@ -125,16 +127,6 @@ def _order_of(pairs: Sequence[tuple[int, int]], length: int) -> list[int]:
     return order
 
 
-def _reordered(graph: GraphSignature, order: Sequence[int], at: Mapping[int, int]) -> GraphSignature:
-    """Return the graph with its nodes in another order, ``at`` the new index of each."""
-    return GraphSignature(
-        nodes=tuple(graph.nodes[index] for index in order),
-        dependencies=tuple(
-            tuple(replace(edge, node=at[edge.node]) for edge in graph.dependencies[index]) for index in order
-        ),
-    )
-
-
 def _edges_in_common(aligned: AlignedGraphs) -> int:
     """Count the edges that lead to corresponding nodes, whatever their order and kind."""
     partner = [-1] * len(aligned.old_numbers)
@@ -201,10 +193,33 @@ class Aligner:
         self._number_of_key: dict[Any, int] = {}
         self._numbers_of_graph: dict[int, tuple[GraphSignature, list[int]]] = {}
         self._aligned: dict[tuple[int, int], AlignedGraphs] = {}
+        #: By the id of a graph whose nodes were put in another order, the recorded index of each.
+        self._order_of: dict[int, list[int]] = {}
 
-    def add(self, graph: GraphSignature) -> None:
-        """Take in an outermost graph: as recorded where nodes align by value, else in its portable form."""
-        self._enter(graph, _as_recorded if self._by_value else _portable)
+    def add(self, graph: GraphSignature, order: NodeOrder | None = None) -> None:
+        """Take in an outermost graph: as recorded where nodes align by value, else in its portable form.
+
+        ``order`` is the one that its nodes were put in, where that is not the recorded one.
+        """
+        numbers = self._enter(graph, _as_recorded if self._by_value else _portable)
+        if order is not None:
+            self._keep_order(graph, tuple(map(self.node, numbers)), order)
+
+    def _keep_order(self, graph: GraphSignature, forms: tuple[NodeSignature, ...], order: NodeOrder) -> None:
+        """Keep the order of a graph, and those of the graphs inside of its nodes' forms, for `align`."""
+        if order.moved_here:
+            self._order_of[id(graph)] = list(order.order)
+        for node, orders in zip(forms, order.inside, strict=True):
+            for (_, inner), inner_order in zip(_readable(node), orders, strict=True):
+                self._keep_order(inner, inner.nodes, inner_order)
+
+    def may_be_equal(self, old: GraphSignature, new: GraphSignature) -> bool:
+        """Say whether two graphs have the same nodes, numbers aside, and not all of them at one index each."""
+        numbers = self.numbers(old), self.numbers(new)
+        if numbers[0] == numbers[1] and old.dependencies == new.dependencies:
+            return False
+        keys = [[self._keys[number] for number in side] for side in numbers]
+        return sorted(keys[0]) == sorted(keys[1])
 
     @property
     def exact(self) -> bool:
@@ -228,6 +243,9 @@ class Aligner:
             aligned = self._in_order(old, new)
         else:
             aligned = self._by_structure(old, new)
+        order = self._order_of.get(id(old))
+        if order is not None:
+            aligned = aligned._replace(order=order)
         self._aligned[id(old), id(new)] = aligned
         return aligned
 
@@ -283,9 +301,12 @@ class Aligner:
         self._cut_short = self._cut_short or not found.exact
         if found.total:
             return self._in_other_order(old, new, [(index, at) for at, index in enumerate(found.order)])
+        shown = self._by_edges(found, old_numbers, new_numbers)
+        if shown is not None:
+            return self._in_other_order(old, new, shown)
         most = (Counter(keys[-1][0]) & Counter(keys[-1][1])).total()
         forward = self._levels([old_numbers[index] for index in found.order], new_numbers)
-        back = node_order([(after, before) for before, after in keys], new.dependencies, old.dependencies).order
+        back = found.back
         backward = self._levels(old_numbers, [new_numbers[index] for index in back])
         led = (
             [(found.order[a], b) for a, b in self._searched(forward)],
@@ -295,6 +316,20 @@ class Aligner:
         if max(map(len, led)) < most:
             candidates.insert(0, self._in_order(old, new))
         return max(candidates, key=self._agreement)
+
+    def _by_edges(self, found: Reordering, old: list[int], new: list[int]) -> list[tuple[int, int]] | None:
+        """Return the pairs that edges show, and of what they leave over those that kinds and names bring together.
+
+        None where edges show few: where much differs, the order says more.
+        """
+        pairs = [(index, at) for index, at in enumerate(found.partner) if at >= 0]
+        if len(pairs) < _SHOWN_BY_EDGES * min(len(old), len(new)):
+            return None
+        taken = {at for _, at in pairs}
+        left = [index for index in found.order if found.partner[index] < 0]
+        left_new = [at for at in range(len(new)) if at not in taken]
+        levels = self._levels([old[index] for index in left], [new[at] for at in left_new])
+        return [*pairs, *((left[a], left_new[b]) for a, b in self._searched(levels))]
 
     def _searched(self, levels: list[tuple["_View", "_View"]]) -> Iterator[tuple[int, int]]:
         alignment = align_by_levels(levels)
@@ -313,7 +348,7 @@ class Aligner:
         alignment = Alignment(tuple(joined([Match(at[a], b, 1) for a, b in pairs])), exact=True)
         numbers = [old_numbers[index] for index in order]
         distinct = _distinct(numbers, new_numbers, alignment)
-        graph = _reordered(old, order, at) if moved else old
+        graph = reordered(old, order) if moved else old
         return AlignedGraphs(graph, new, numbers, new_numbers, alignment, distinct, order if moved else None)
 
     def _agreement(self, aligned: AlignedGraphs) -> tuple[int, int, int]:
@@ -392,6 +427,10 @@ class Aligner:
             # Of known code, a kernel is the same whichever number its compiler gave it.
             node = replace(node, name=unnumbered(node.name))
         return msgspec.msgpack.encode(self._unnumbered.record(node))
+
+
+def _readable(node: NodeSignature) -> list[tuple[str, GraphSignature]]:
+    return [(at, graph) for at, graph in inner_graphs(node) if graph is not None]
 
 
 def _recorded_content(node: NodeSignature) -> bytes:

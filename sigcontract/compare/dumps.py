@@ -3,11 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
+from sigcontract.compare.causes import causes_of_findings
 from sigcontract.compare.graphs import GraphChanges, compare_graphs
 from sigcontract.compare.matching import GraphPair, is_partial, match_graphs
 from sigcontract.compare.one_capture import with_prediction
 from sigcontract.model import (
     MAX_EXACT_INT,
+    DependencyType,
     DeviceInfo,
     DriverProfile,
     DumpDiff,
@@ -15,6 +17,7 @@ from sigcontract.model import (
     Finding,
     GraphDiff,
     GraphSignature,
+    GraphSize,
     KernelNodeSignature,
     LabeledGraph,
     SignatureDump,
@@ -33,6 +36,15 @@ from sigcontract.wire import (
 __all__ = ["DumpComparison", "compare_dumps", "diff"]
 
 _Key = TypeVar("_Key", int, str)
+_ARGUMENTS: Final = "arguments of kernels"
+#: What an update gives an executable, whatever it held before.
+_UPDATED: Final = ("dimensions", "shared memory", "1D copies and memsets")
+_NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
+    "exact": (_ARGUMENTS,),
+    "share": (_ARGUMENTS, *_UPDATED),
+    "share-functions": (_ARGUMENTS, *_UPDATED, "functions"),
+    "portable": (_ARGUMENTS, "addresses", "values of handles", "order of nodes"),
+}
 _COMPLETE: Final = {True: "complete", False: "incomplete"}
 
 
@@ -155,7 +167,13 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     )
     worst = Verdict.worst([*(finding.verdict for finding in environment), *(graph.verdict for graph in graphs)])
     result = DumpDiff(
-        verdict=worst, profile=None if profile is None else profile.id, environment=environment, graphs=graphs
+        verdict=worst,
+        policy=policy,
+        one_capture=one_capture,
+        not_compared=_NOT_COMPARED[policy],
+        profile=None if profile is None else profile.id,
+        environment=environment,
+        graphs=graphs,
     )
     return DumpComparison(result, tuple(found for found, _ in judged), policy)
 
@@ -209,7 +227,19 @@ def _graph_diff(pair: GraphPair, found: Iterable[Finding], verdict: Verdict | No
         old_label=old_label,
         new_label=new_label,
         verdict=verdict if findings else Verdict.IDENTICAL,
+        old_size=_graph_size(pair.old),
+        new_size=_graph_size(pair.new),
+        causes=causes_of_findings(findings),
         findings=findings,
+    )
+
+
+def _graph_size(entry: LabeledGraph | None) -> GraphSize | None:
+    if entry is None:
+        return None
+    edges = [edge.type for edges in entry.graph.dependencies for edge in edges]
+    return GraphSize(
+        nodes=len(entry.graph.nodes), edges=len(edges), programmatic_edges=edges.count(DependencyType.PROGRAMMATIC)
     )
 
 

@@ -22,11 +22,15 @@ from sigcontract.update import (
     MAX_ALSO,
     Difference,
     Effects,
+    NodeOrder,
+    StructureUndecided,
     blocks_sharing,
     body_pairs,
     by_rule,
+    compact_portable_form,
     finding_of,
     is_unproven,
+    portable_order,
     predict_update,
     same,
     subject_of,
@@ -122,12 +126,18 @@ class _GraphComparison:
         self._flags = flags
         self._policy = policy
         self._one_capture = one_capture
-        self._old, self._new = old, new
+        self._new = new
         # Handles of one capture are what an executable knows functions by.
         by_value = policy == "exact" or (one_capture and policy != "portable")
         self._aligner = Aligner(by_value=by_value)
         self._aligner.add(old)
         self._aligner.add(new)
+        #: How the old graph's nodes were put in the order of the new one's, where that makes the two equal.
+        self._order, self._undecided = (None, False) if by_value else self._portable_order(old, new)
+        if self._order is not None:
+            old = self._order.applied(old)
+            self._aligner.add(old, self._order)
+        self._old = old
         self._evidence_of: dict[tuple[int, int], Counter[tuple[str, int, int]]] = {}
         self._identities = Identities()
         self._changes_of: dict[tuple[int, int], list[Change]] = {}
@@ -136,10 +146,22 @@ class _GraphComparison:
         # By function number, kern and func: what proves anything in one capture alone.
         self._handles = tuple(dict(self._handles_in(graph)) if one_capture else {} for graph in (old, new))
 
+    def _portable_order(self, old: GraphSignature, new: GraphSignature) -> tuple[NodeOrder | None, bool]:
+        """Return the order that makes two graphs equal, if there is one, and whether the search for it was cut short.
+
+        The policy ``portable`` asks the same, so that the two agree.
+        """
+        if not self._aligner.may_be_equal(old, new):
+            return None, False
+        try:
+            return portable_order(compact_portable_form(old), compact_portable_form(new)), False
+        except StructureUndecided:
+            return None, True
+
     def changes(self) -> GraphChanges:
         aligned = self._aligner.align(self._old, self._new)
         changes = _code_unknown_as_one(self._changes(self._old, self._new))
-        if not self._aligner.exact:
+        if self._undecided or not self._aligner.exact:
             changes.append(_of_graph("node.alignment"))
         return self._found(aligned, self._counting(changes))
 
@@ -173,10 +195,11 @@ class _GraphComparison:
         """Return both graphs in the numbers of one."""
         node, new_numbers = self._aligner.node, self._aligner.numbers(self._new)
         translated = {number: self._comparer.translated(node(number)) for number in set(new_numbers)}
+        old = GraphSignature(
+            nodes=tuple(map(node, self._aligner.numbers(self._old))), dependencies=self._old.dependencies
+        )
         return (
-            GraphSignature(
-                nodes=tuple(map(node, self._aligner.numbers(self._old))), dependencies=self._old.dependencies
-            ),
+            old if self._order is None else self._order.inverse.applied(old),
             GraphSignature(nodes=tuple(map(translated.__getitem__, new_numbers)), dependencies=self._new.dependencies),
         )
 

@@ -1,4 +1,4 @@
-"""Many dumps: which ranks captured the same, which did not and where, what is missing; questions in SQL."""
+"""Many dumps: which ranks captured the same graphs, which did not, what is missing; queries in SQL."""
 
 from sigcontract.doors import attach
 

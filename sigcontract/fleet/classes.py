@@ -1,7 +1,7 @@
-"""Classes of ranks: who captured the same graph, by portable digest, and which class is the expected one."""
+"""Classes of ranks: which captured the same graph, by portable digest, and which class is the expected one."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from sigcontract.fleet.grouping import GroupBy
@@ -15,16 +15,16 @@ _LABELS = 4
 
 
 class Classes(NamedTuple):
-    """Graphs over which the dumps part alike.
+    """Graphs that split the dumps into the same classes.
 
     Attributes
     ----------
     group
         The group of ranks, or None.
     rows
-        Rows of the dumps of each class, the largest class first, then by first row.
+        Rows of the dumps of each class, the largest class first, then by the first row.
     expected
-        The class that the others deviate from; None for a split.
+        Index of the class that the others deviate from; None for a split.
     labels
         Labels of the graphs.
     digests
@@ -39,17 +39,17 @@ class Classes(NamedTuple):
 
     @property
     def base(self) -> int:
-        """The class that the others are compared with: the expected one, in a split the first."""
+        """Index of the class that the others are compared with: the expected one, in a split the first."""
         return self.expected or 0
 
 
 class Graphs:
-    """Which dump has which graph, by group and label."""
+    """Which dumps have which graph, by group and label."""
 
     def __init__(self, members: Members, pattern: GroupBy | None) -> None:
-        #: By group and label: the rows that have each digest.
+        #: By group and label: the rows with each digest.
         self.by_label: dict[tuple[str | None, str], dict[str, list[int]]] = {}
-        #: By group: the rows that have any graph there.
+        #: By group: the rows with any graph in it.
         self.rows: dict[str | None, set[int]] = {}
         skipped = {row for row, _ in repeated_labels(members)}
         for row, source in enumerate(members.sources):
@@ -61,7 +61,7 @@ class Graphs:
             self._spread(members.outsider)
 
     def _spread(self, outsider: int) -> None:
-        """Let a reference that is no rank of the job count in every group that has a graph of its label."""
+        """Count a reference that is no rank of the job in every group with a graph of its label."""
         for label, digests in [(label, d) for (group, label), d in self.by_label.items() if group is None]:
             del self.by_label[None, label]
             for (group, other), others in self.by_label.items():
@@ -72,7 +72,7 @@ class Graphs:
 
 
 def repeated_labels(members: Members) -> Iterator[tuple[int, str]]:
-    """Yield the dumps in which one label stands for two graphs, and the label: these cannot be compared by label."""
+    """Yield the dumps in which two graphs have one label, and the label: these cannot be compared by label."""
     for row, source in enumerate(members.sources):
         counts = Counter(entry.label for entry in source.graphs)
         twice = next((label for label, count in counts.items() if count > 1), None)
@@ -81,14 +81,14 @@ def repeated_labels(members: Members) -> Iterator[tuple[int, str]]:
 
 
 def classes_of(graphs: Graphs, reference: int | None) -> list[Classes]:
-    """Return the classes of every graph, graphs that the dumps part over alike together, what differs first."""
+    """Return the classes of every graph, graphs with the same classes together, those that differ first."""
     found: dict[tuple[str | None, tuple[tuple[int, ...], ...], int | None], Classes] = {}
     for (group, label), by_digest in graphs.by_label.items():
         ordered = sorted(by_digest.items(), key=lambda item: (-len(item[1]), item[1]))
         rows = tuple(tuple(rows) for _, rows in ordered)
-        expected = next((place for place, of in enumerate(rows) if reference in of), None)
+        expected = next((index for index, of in enumerate(rows) if reference in of), None)
         if expected is None:
-            expected = majority({place: len(of) for place, of in enumerate(rows)})
+            expected = majority({index: len(of) for index, of in enumerate(rows)})
         key = group, rows, expected
         classes = found.setdefault(key, Classes(*key, labels=[], digests=[]))
         classes.labels.append(label)
@@ -98,32 +98,37 @@ def classes_of(graphs: Graphs, reference: int | None) -> list[Classes]:
 
 def presence_gaps(members: Members, graphs: Graphs, reference: int | None) -> Iterator[FleetGap]:
     """Yield which dumps lack a graph that most have, or the reference has, and which have one that most lack."""
-    lacking: dict[tuple[bool | None, tuple[int, ...], tuple[int, ...]], list[str]] = {}
+    by_having: dict[tuple[str | None, frozenset[int]], list[str]] = {}
     for (group, label), by_digest in graphs.by_label.items():
-        having = {row for rows in by_digest.values() for row in rows}
-        # What was cut off is told as such.
-        others = {row for row in graphs.rows[group] - having if members.sources[row].header.complete}
-        if not others:
+        having = frozenset(row for rows in by_digest.values() for row in rows)
+        by_having.setdefault((group, having), []).append(label)
+    # What an incomplete dump lacks is reported as that.
+    complete = {row for row, source in enumerate(members.sources) if source.header.complete}
+    for (group, having), labels in by_having.items():
+        lacking = sorted((graphs.rows[group] & complete) - having)
+        if not lacking:
             continue
-        wanted = reference in having if reference in having | others else _wanted(len(having), len(others))
-        lacking.setdefault((wanted, tuple(sorted(having)), tuple(sorted(others))), []).append(label)
-    for (wanted, having_rows, other_rows), labels in lacking.items():
-        told = _labels(labels)
+        named = _named(labels)
+        having_ranks, lacking_ranks = members.describe(sorted(having)), members.describe(lacking)
+        wanted = reference in having if reference in having.union(lacking) else _wanted(len(having), len(lacking))
         if wanted is None:
-            detail = f"{members.told(having_rows)} have {told}; {members.told(other_rows)} lack it"
-            yield members.gap("graph-missing", other_rows, detail)
+            detail = f"{having_ranks} {_verb(having, 'has')} {named}; {lacking_ranks} {_verb(lacking, 'lacks')} it"
+            yield members.gap("graph-missing", lacking, detail)
         elif wanted:
-            yield members.gap("graph-missing", other_rows, f"{members.told(other_rows)}: lacks {told}")
+            yield members.gap("graph-missing", lacking, f"{lacking_ranks} {_verb(lacking, 'lacks')} {named}")
         else:
-            yield members.gap(
-                "graph-added", having_rows, f"{members.told(having_rows)}: has {told}, which the others lack"
-            )
+            detail = f"{having_ranks} {_verb(having, 'has')} {named}, absent from the others"
+            yield members.gap("graph-added", sorted(having), detail)
 
 
 def _wanted(having: int, lacking: int) -> bool | None:
     return None if having == lacking else having > lacking
 
 
-def _labels(labels: list[str]) -> str:
+def _verb(rows: Collection[int], singular: str) -> str:
+    return singular if len(rows) == 1 else {"has": "have", "lacks": "lack"}[singular]
+
+
+def _named(labels: list[str]) -> str:
     shown = ", ".join(labels[:_LABELS])
     return f"{shown} and {len(labels) - _LABELS} more graphs" if len(labels) > _LABELS else shown

@@ -1,14 +1,23 @@
-"""Many dumps of one job: do all ranks capture the same, who does not, and what is missing to tell."""
+"""Many dumps of one job: whether all ranks captured the same graphs, which did not, and what is missing."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import get_args
 
 from sigcontract.errors import UsageError
 from sigcontract.fleet.classes import Classes, Graphs, classes_of, presence_gaps, repeated_labels
-from sigcontract.fleet.details import Decoded, details_of, representatives, unknown_gaps, unverified
+from sigcontract.fleet.details import Decoded, Details, details_of, representatives, unknown_gaps, unverified
 from sigcontract.fleet.grouping import GroupBy, group_by as parsed_group_by
 from sigcontract.fleet.members import Members, unreadable_gap
-from sigcontract.fleet.sources import DumpInput, Found, Source, Unreadable, changed_since, read_sources
+from sigcontract.fleet.sources import (
+    DumpInput,
+    Found,
+    Progress,
+    Source,
+    Unreadable,
+    changed_since,
+    no_progress,
+    read_sources,
+)
 from sigcontract.model import (
     FleetAnswer,
     FleetCause,
@@ -28,34 +37,34 @@ def compare_fleet(
     reference: int | DumpInput | None = None,
     group_by: str | None = None,
     verify: bool = False,
-    each: Callable[[int, int], None] = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> FleetReport:
-    r"""Hold the dumps of many ranks against each other.
+    r"""Compare the dumps of many ranks.
 
-    Headers are read first, and make classes of ranks by the portable digest of each graph. One dump of each class is
-    decoded, its digests are checked, and what parts it from the expected class is looked for. Memory is bounded by
-    the two largest dumps, whatever their number.
+    Headers are read first: ranks of one portable digest form a class, for each graph. One dump of each class is
+    decoded, its digests are checked, and it is compared with that of the expected class. Memory is bounded by the two
+    largest dumps, whatever their number.
 
     Parameters
     ----------
     dumps
-        Folders (files named ``*.dump.json`` or ``*.dump.msgpack``, also ``.gz`` and ``.zst``), files, and dumps that
-        are held already.
+        Folders (files named ``*.dump.json`` or ``*.dump.msgpack``, also ``.gz`` and ``.zst``), files, and dumps in
+        memory.
     reference
-        What is expected: a rank, or a dump that need not be of the job. Without it, what more than half of the ranks
-        that have a graph captured; where no class holds so many, the ranks are split and none deviates.
+        What is expected: a rank, or a dump, not necessarily of the job. Without it, what more than half of the ranks
+        with that graph captured; where no class holds so many, the ranks are split and none deviates.
     group_by
-        Which ranks or graphs are expected to differ, as ``rank/8`` or ``label=^(stage\d+)/``
-        (`sigcontract.fleet.group_by`); only those of one group are compared with each other.
+        Which ranks or graphs are expected to differ, such as ``rank/8`` or ``label=^(stage\d+)/``
+        (`sigcontract.fleet.group_by`); graphs are compared within a group only.
     verify
-        Whether to decode every dump and check its digests, not only one of each class.
-    each
-        Called before the header of each dump is read, with its number and how many there are.
+        Whether to decode every dump and check its digests, instead of one of each class.
+    progress
+        Called before each step: ``headers`` read, ``dumps`` decoded, ``classes`` compared.
 
     Returns
     -------
     FleetReport
-        ``agree`` only where every rank is there, whole, of one run, and known to have captured the same.
+        ``agree`` only where every rank is present, complete, of one run, and known to have captured the same graphs.
 
     Raises
     ------
@@ -65,20 +74,20 @@ def compare_fleet(
         A folder cannot be read.
     """
     pattern = None if group_by is None else parsed_group_by(group_by)
-    found = read_sources(dumps, verify=verify, each=each)
+    found = read_sources(dumps, verify=verify, progress=progress)
     fleet = _Fleet(found, *_expected(found, reference), pattern)
     unreadable = list(found.unreadable)
-    while broken := fleet.broken(verified=verify):
-        # What a header claims and the dump does not hold made classes that are not there.
+    verified = {source.name for source in found.sources} if verify else set()
+    while broken := fleet.broken(verified, progress):
+        # Claims of a header that its dump does not hold had made classes of their own.
         unreadable += broken.values()
         fleet = fleet.without(broken)
     classes = fleet.classes
-    told = set(fleet.representatives)
-    details = [details_of(fleet.decoded, fleet.members, each, told) for each in classes]
+    details = [fleet.details(each, progress, number) for number, each in enumerate(classes, 1)]
     gaps = [
         *map(unreadable_gap, unreadable),
         *(
-            FleetGap(kind="changed", ranks=name, detail=f"{name}: {what} while the fleet was read")
+            FleetGap(kind="changed", ranks=name, detail=f"{name}: {what} during the comparison")
             for name, what in changed_since(found)
         ),
         *fleet.gaps(),
@@ -89,7 +98,7 @@ def compare_fleet(
     )
     return FleetReport(
         answer=_answer(graphs, gaps),
-        reference=None if fleet.reference is None else fleet.members.told([fleet.reference]),
+        reference=None if fleet.reference is None else fleet.members.describe([fleet.reference]),
         group_by=group_by,
         world_size=fleet.members.world_size,
         dumps=tuple(source.row for source in fleet.sources),
@@ -99,11 +108,11 @@ def compare_fleet(
     )
 
 
-_ORDER = {kind: place for place, kind in enumerate(get_args(FleetGapKind))}
+_ORDER = {kind: order for order, kind in enumerate(get_args(FleetGapKind))}
 
 
 class _Fleet:
-    """The dumps that take part, and their classes, as far as headers tell."""
+    """The dumps that are compared, and their classes by the headers."""
 
     def __init__(self, found: Found, expected: Source | None, outsider: bool, pattern: GroupBy | None) -> None:  # noqa: FBT001  whether the reference is no rank of the job
         self._arguments = expected, outsider, pattern
@@ -116,10 +125,15 @@ class _Fleet:
         self.representatives = representatives(self.classes)
         self.decoded = Decoded(self.sources)
 
-    def broken(self, *, verified: bool) -> dict[str, Unreadable]:
-        """Return, by name, the dumps that stand for a class and are not what their headers say."""
-        rows = [row for row in self.representatives if not verified]
-        broken = {self.sources[row].name: why for row, why in unverified(self.decoded, self.members, rows)}
+    def broken(self, verified: set[str], progress: Progress) -> dict[str, Unreadable]:
+        """Return, by name, the representatives and the reference where they do not match their headers.
+
+        Those in ``verified`` are not checked again; those that are checked are added.
+        """
+        wanted = self.representatives if self.reference is None else [self.reference, *self.representatives]
+        rows = [row for row in dict.fromkeys(wanted) if self.sources[row].name not in verified]
+        broken = {self.sources[row].name: why for row, why in unverified(self.decoded, self.members, rows, progress)}
+        verified.update(self.sources[row].name for row in rows)
         reference = None if self.reference is None else broken.get(self.sources[self.reference].name)
         if reference is not None:
             raise UsageError(f"the reference cannot be used: {reference.reason}")
@@ -130,29 +144,36 @@ class _Fleet:
         kept = tuple(source for source in self._found.sources if source.name not in broken)
         return _Fleet(self._found._replace(sources=kept), *self._arguments)
 
+    def details(self, classes: Classes, progress: Progress, number: int) -> Details:
+        """Return how the classes of some graphs differ."""
+        progress("classes", number, len(self.classes))
+        return details_of(self.decoded, self.members, classes, set(self.representatives))
+
     def gaps(self) -> Iterator[FleetGap]:
-        """Yield what keeps the answer from being complete."""
+        """Yield what prevents a complete answer."""
         for row, label in repeated_labels(self.members):
-            name = self.members.told([row])
-            yield self.members.gap("label-repeated", [row], f"{name}: {label} stands for two graphs; left out")
+            name = self.members.describe([row])
+            yield self.members.gap(
+                "label-repeated", [row], f"{name}: two graphs are labeled {label}; the dump is left out"
+            )
         yield from self.members.gaps(self.reference)
         yield from presence_gaps(self.members, self._graphs, self.reference)
         yield from unknown_gaps(self.decoded, self.members, self.classes)
 
 
 def _expected(found: Found, reference: int | DumpInput | None) -> tuple[Source | None, bool]:
-    """Return the dump that was named as expected, and whether it is none of the fleet's own."""
+    """Return the dump given as the reference, and whether it is none of the fleet's own."""
     if reference is None:
         return None, False
     if isinstance(reference, int):
         of_rank = [source for source in found.sources if source.header.environment.rank == reference]
         if len(of_rank) != 1:
-            how = "two dumps are" if of_rank else "no dump that can be read is"
-            raise UsageError(f"{how} of rank {reference}; name one dump as reference by its file")
+            how = "two dumps are" if of_rank else "no readable dump is"
+            raise UsageError(f"{how} of rank {reference}; give the reference as a file")
         return of_rank[0], False
     named = read_sources([reference])
     if len(named.sources) != 1:
-        reason = named.unreadable[0].reason if named.unreadable else "it is a folder of dumps; name one of them"
+        reason = named.unreadable[0].reason if named.unreadable else "it is a folder; give one dump"
         raise UsageError(f"the reference cannot be used: {reason}")
     of_file = [
         source for source in found.sources if source.stamp is not None and source.stamp == named.sources[0].stamp
@@ -168,10 +189,10 @@ def _graphs_of(members: Members, classes: Classes, causes: dict[int, tuple[Fleet
             FleetClass(
                 ranks=members.names(rows),
                 dumps=rows,
-                digests=tuple(digests[place] for digests in classes.digests),
-                causes=causes.get(place, ()),
+                digests=tuple(digests[index] for digests in classes.digests),
+                causes=causes.get(index, ()),
             )
-            for place, rows in enumerate(classes.rows)
+            for index, rows in enumerate(classes.rows)
         ),
         expected=classes.expected,
     )

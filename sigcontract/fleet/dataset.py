@@ -1,18 +1,18 @@
-"""Dumps as a Parquet data set: one row for each graph and for each node of every rank and run, written part by part."""
+"""Dumps as a Parquet data set: one row for each graph and for each node of every rank and run, written in parts."""
 
 import os
 import re
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sigcontract.errors import FileError, MissingExtraError, SigcontractError, UsageError
-from sigcontract.fleet.sources import DumpInput, Source, Unreadable, read_sources
+from sigcontract.fleet.sources import DumpInput, Progress, Source, Unreadable, no_progress, read_sources
 from sigcontract.model import (
     GraphSignature,
     NodeSignature,
@@ -26,7 +26,7 @@ from sigcontract.wire import portable_digest
 __all__ = ["GRAPH_COLUMNS", "NODE_COLUMNS", "TABLES", "Exported", "export_dataset"]
 
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-#: Rows of a row group, and of a file: what is held in memory, and what an engine reads as one.
+#: Rows of a row group, which is the unit held in memory, and of a file.
 _ROWS_PER_GROUP: Final = 250_000
 _ROWS_PER_PART: Final = 5_000_000
 
@@ -43,7 +43,7 @@ GRAPH_COLUMNS: Final = {
     "portable_digest": "string",
     "share_key": "string",
 }
-#: Columns of the table ``nodes``: one row for each node of each graph of each dump, those inside of nodes included.
+#: Columns of the table ``nodes``: one row for each node of each graph of each dump, nested nodes included.
 NODE_COLUMNS: Final = {
     "rank": "int64",
     "graph": "string",
@@ -69,7 +69,7 @@ TABLES: Final = {"graphs": GRAPH_COLUMNS, "nodes": NODE_COLUMNS}
 
 
 class Exported(NamedTuple):
-    """What an export wrote, and what it could not read."""
+    """What an export wrote, and the dumps that it could not read."""
 
     run_id: str
     dumps: int
@@ -84,61 +84,60 @@ def export_dataset(
     *,
     run_id: str | None = None,
     replace: bool = False,
-    each: Callable[[int, int], None] = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> Exported:
     """Add one run to a Parquet data set: ``DATASET/graphs/run=ID/`` and ``DATASET/nodes/run=ID/``.
 
-    One dump and one row group are held in memory. The run is there whole or not at all; a dump that cannot be read
-    is left out and returned.
+    One dump and one row group are held in memory. A run that fails leaves the data set as it was; a dump that cannot
+    be read is left out, and returned.
 
     Parameters
     ----------
     dumps
         As for `compare_fleet`.
     dataset
-        The folder; made where it is not there.
+        The folder, created if missing.
     run_id
-        Name of the run: letters, digits, ``.``, ``_`` and ``-``. By default when its first dump was written, as
+        Name of the run: letters, digits, ``.``, ``_`` and ``-``. By default the time of its first dump, such as
         ``20261202T155846Z``.
     replace
-        Whether a run of that name may be replaced.
-    each
-        Called before each dump is decoded, with its number and how many there are.
+        Whether to replace a run of that name.
+    progress
+        Called before each step: ``headers`` read, ``dumps`` decoded.
 
     Raises
     ------
     MissingExtraError
         pyarrow is not installed.
     UsageError
-        There is no dump that can be read, or the name is none.
+        There is no readable dump, or the name is invalid.
     FileError
-        The data set cannot be written, or has a run of that name.
+        The data set cannot be written, or holds a run of that name.
     """
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
         raise MissingExtraError("a Parquet data set", extra="fleet") from error
-    found = read_sources(dumps)
+    found = read_sources(dumps, progress=progress)
     if not found.sources:
-        raise UsageError(f"no dump can be read; the first: {found.unreadable[0].reason}")
+        raise UsageError(f"no readable dump; the first error: {found.unreadable[0].reason}")
     run_id = _run_name(found.sources, run_id)
     root = Path(dataset)
     targets = {table: root / table / f"run={run_id}" for table in TABLES}
     if not replace and any(target.exists() for target in targets.values()):
-        msg = f"{root} has a run {run_id}; name another with --run-id, or add --force to replace it"
+        msg = f"{root} already holds run {run_id}; choose another with --run-id, or add --force to replace it"
         raise FileError(msg, file=str(root), code="exists")
-    # Engines pass over names that begin with an underscore.
+    # Engines ignore names that begin with an underscore.
     partial = {table: root / table / f"_{secrets.token_hex(4)}.partial" for table in TABLES}
     try:
         with ExitStack() as stack:
             writers = {table: _Writer(arrow, parquet, partial[table], columns) for table, columns in TABLES.items()}
             for writer in writers.values():
                 stack.callback(writer.close)
-            unreadable, counts = _write(arrow, found.sources, writers, each)
-        for table, target in targets.items():
-            if replace:
-                shutil.rmtree(target, ignore_errors=True)
-            partial[table].rename(target)
+            unreadable, counts = _write(arrow, found.sources, writers, progress)
+            if len(unreadable) == len(found.sources):
+                raise UsageError(f"no readable dump; the first error: {unreadable[0].reason}")
+        _publish([(partial[table], target) for table, target in targets.items()], replace=replace)
     except (OSError, arrow.ArrowException) as error:
         raise FileError(f"cannot write {root}: {error}; free space, or name another folder", file=str(root)) from error
     finally:
@@ -148,14 +147,30 @@ def export_dataset(
     return Exported(run_id, written, counts["graphs"], counts["nodes"], (*found.unreadable, *unreadable))
 
 
+def _publish(moves: Sequence[tuple[Path, Path]], *, replace: bool) -> None:
+    """Rename each folder to its target, all of them or none; what they replace is removed last."""
+    with ExitStack() as undo:
+        replaced = []
+        for partial, target in moves:
+            if replace and target.exists():
+                replaced.append(partial.with_name(f"{partial.name}.old"))
+                target.rename(replaced[-1])
+                undo.callback(replaced[-1].rename, target)
+            partial.rename(target)
+            undo.callback(target.rename, partial)
+        undo.pop_all()
+    for folder in replaced:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _write(
-    arrow: Any, sources: Sequence[Source], writers: dict[str, "_Writer"], each: Callable[[int, int], None]
+    arrow: Any, sources: Sequence[Source], writers: dict[str, "_Writer"], progress: Progress
 ) -> tuple[list[Unreadable], Counter[str]]:
-    """Write the rows of every dump; return those that are not what their headers say, and how many rows there are."""
+    """Write the rows of every dump; return the dumps that do not match their headers, and the numbers of rows."""
     unreadable = []
     counts: Counter[str] = Counter()
     for number, source in enumerate(sources, 1):
-        each(number, len(sources))
+        progress("dumps", number, len(sources))
         try:
             dump = source.load(verify=True)
         except SigcontractError as error:
@@ -169,15 +184,15 @@ def _write(
 
 def _run_name(sources: Sequence[Source], given: str | None) -> str:
     if given is None:
-        # Text of a file: what a name cannot hold is left out.
+        # It comes out of a file: characters that a name cannot hold are left out.
         given = re.sub(r"[^A-Za-z0-9._]", "", min(source.header.environment.created_at for source in sources))[:100]
     if not _RUN_NAME.fullmatch(given):
-        raise UsageError(f"{given!r} is no name of a run; give one of letters, digits, '.', '_' and '-' by --run-id")
+        raise UsageError(f"{given!r} is not a name for a run; give letters, digits, '.', '_' and '-' with --run-id")
     return given
 
 
 class _Writer:
-    """Writes batches of a table as files of one folder; holds a row group's worth."""
+    """Writes batches of a table as files of one folder; holds at most a row group."""
 
     def __init__(self, arrow: Any, parquet: Any, folder: Path, columns: dict[str, str]) -> None:
         folder.mkdir(parents=True)
@@ -243,7 +258,7 @@ def _rows_of(arrow: Any, source: Source, dump: SignatureDump) -> Iterator[tuple[
 
 
 def _share_key(graph: GraphSignature, judge: NodeJudge) -> str | None:
-    """Return what is equal for graphs of one process that can share an executable; None for one that can with none."""
+    """Return a key that graphs of one process have in common if they can share an executable; None: with none."""
     return judged_key("share", graph, judge) if judged_same("share", graph, graph, judge).same else None
 
 
@@ -256,12 +271,12 @@ def _table(arrow: Any, columns: dict[str, str], rows: Sequence[dict[str, Any]]) 
     )
 
 
-#: Columns of a node that do not depend on where it stands.
+#: Columns of a node that do not depend on its position.
 _OF_NODE = tuple(NODE_COLUMNS)[tuple(NODE_COLUMNS).index("node_digest") :]
 
 
 class _NodeTable:
-    """The nodes of one dump as columns: each distinct record is looked at once, and repeated by its number."""
+    """The nodes of one dump as columns: each distinct record is encoded once, and repeated by its number."""
 
     def __init__(self, arrow: Any, rank: int | None) -> None:
         self._arrow, self._rank = arrow, rank

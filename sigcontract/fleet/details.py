@@ -1,4 +1,4 @@
-"""What parts the classes: one dump of each is decoded, its digests are checked, and causes are looked for."""
+"""How the classes differ: one dump of each is decoded, its digests are checked, and its causes are found."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from sigcontract.compare import Cause, GraphChanges, causes_of, compare_dumps
 from sigcontract.errors import NotComparableError, SigcontractError
 from sigcontract.fleet.classes import Classes
 from sigcontract.fleet.members import Members
-from sigcontract.fleet.sources import Source, Unreadable
+from sigcontract.fleet.sources import Progress, Source, Unreadable
 from sigcontract.model import (
     FleetCause,
     FleetCell,
@@ -23,9 +23,9 @@ from sigcontract.update import RULES, same
 
 __all__ = ["MOST_COMPARED", "Decoded", "Details", "details_of", "representatives", "unknown_gaps", "unverified"]
 
-#: Dumps that are decoded to tell what parts the classes. More kinds of ranks than this is another question.
+#: Dumps that are decoded to find how the classes differ. More distinct ranks than this call for another question.
 MOST_COMPARED = 64
-#: Paths that are listed of one cause.
+#: Paths listed for one cause.
 _PATHS = 9
 _HELD = 2
 
@@ -33,14 +33,14 @@ _Value = int | str | None
 
 
 class Decoded:
-    """Gives whole dumps by row, and holds no more than two: memory is bounded by the largest dump."""
+    """Decodes dumps by row, and holds at most two: memory is bounded by the largest dump."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
         self._held: OrderedDict[int, SignatureDump] = OrderedDict()
 
     def __call__(self, row: int, *, verify: bool = False) -> SignatureDump:
-        """Return the dump, decoded. Raises what `sigcontract.load` does."""
+        """Return the dump, decoded. Raises as `sigcontract.load`."""
         if row not in self._held or verify:
             while len(self._held) >= _HELD:
                 self._held.popitem(last=False)
@@ -50,13 +50,16 @@ class Decoded:
 
 
 def representatives(classes: Iterable[Classes]) -> list[int]:
-    """Return the rows that stand for the classes: the first of each, those of what differs first."""
+    """Return the rows that represent the classes: the first of each, those of differing graphs first."""
     return list(dict.fromkeys(rows[0] for each in classes for rows in each.rows))[:MOST_COMPARED]
 
 
-def unverified(decoded: Decoded, members: Members, rows: Iterable[int]) -> Iterator[tuple[int, Unreadable]]:
-    """Decode dumps, check their digests, and yield those that are not what their headers say."""
-    for row in rows:
+def unverified(
+    decoded: Decoded, members: Members, rows: Sequence[int], progress: Progress
+) -> Iterator[tuple[int, Unreadable]]:
+    """Decode dumps, check their digests, and yield those that do not match their headers."""
+    for number, row in enumerate(rows, 1):
+        progress("dumps", number, len(rows))
         try:
             decoded(row, verify=True)
         except SigcontractError as error:
@@ -64,7 +67,7 @@ def unverified(decoded: Decoded, members: Members, rows: Iterable[int]) -> Itera
 
 
 def unknown_gaps(decoded: Decoded, members: Members, classes: Sequence[Classes]) -> Iterator[FleetGap]:
-    """Yield what is not known of graphs that are taken for the same: equal digests prove only what was recorded."""
+    """Yield what is unknown about graphs of equal digest: a digest proves only what was recorded."""
     shown = set(representatives(classes))
     found: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     by_row: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
@@ -80,56 +83,56 @@ def unknown_gaps(decoded: Decoded, members: Members, classes: Sequence[Classes])
             for reason in same("portable", entries[label], entries[label], profile).reasons:
                 found.setdefault((reason.rule, rows), []).append(label)
     for (rule, rows), labels in found.items():
-        graphs_told = "1 graph" if len(set(labels)) == 1 else f"{len(set(labels))} graphs"
+        count = "1 graph" if len(set(labels)) == 1 else f"{len(set(labels))} graphs"
         kind: FleetGapKind = "code-unknown" if rule == "function.code-unknown" else "value-unknown"
-        yield members.gap(
-            kind, rows, f"{members.told(rows)}: {graphs_told} alike as recorded; {rule}: {RULES[rule].why}"
-        )
+        yield members.gap(kind, rows, f"{members.describe(rows)}: {count} equal as recorded; {rule}: {RULES[rule].why}")
 
 
 class Details(NamedTuple):
-    """What parts the classes of some graphs: causes of each class, the rows of the table, what could not be told."""
+    """How the classes of some graphs differ: causes by class, the rows of the table, and what is unknown."""
 
     causes: dict[int, tuple[FleetCause, ...]]
     rows: tuple[FleetRow, ...]
     gaps: tuple[FleetGap, ...]
 
 
-def details_of(decoded: Decoded, members: Members, classes: Classes, told: set[int]) -> Details:
+def details_of(decoded: Decoded, members: Members, classes: Classes, shown: set[int]) -> Details:
     """Compare the first dump of each class with that of the expected one, in a split with that of the first class.
 
     Parameters
     ----------
     decoded, members
-        Give and name the dumps.
+        Decode and name the dumps.
     classes
         The classes of some graphs.
-    told
+    shown
         Rows that may be decoded.
     """
     base = classes.rows[classes.base]
     found: dict[int, tuple[FleetCause, ...]] = {}
-    places: dict[int, dict[str, _Places]] = {}
+    nodes: dict[int, dict[str, _Nodes]] = {}
     gaps = []
-    for place, rows in enumerate(classes.rows):
-        if place == classes.base:
+    for index, rows in enumerate(classes.rows):
+        if index == classes.base:
             continue
-        if rows[0] not in told or base[0] not in told:
-            detail = f"{members.told(rows)}: differs, and was not looked into: more than {MOST_COMPARED} distinct dumps"
+        if rows[0] not in shown or base[0] not in shown:
+            detail = (
+                f"{members.describe(rows)}: differs, not compared further: more than {MOST_COMPARED} distinct dumps"
+            )
             gaps.append(members.gap("not-compared", rows, detail))
             continue
         try:
-            parted = _parted(decoded(base[0]), decoded(rows[0]), classes.labels)
+            changes = _changes(decoded(base[0]), decoded(rows[0]), classes.labels)
         except NotComparableError as error:
-            gaps.append(members.gap("not-compared", rows, f"{members.told(rows)}: differs; {error}"))
+            gaps.append(members.gap("not-compared", rows, f"{members.describe(rows)}: differs by digest; {error}"))
             continue
-        # What is kept of a comparison is small; the graphs that it aligned are not.
-        found[place] = _collapsed({label: causes_of(each) for label, each in parted.items()})
-        places[place] = {label: _by_place(each) for label, each in parted.items()}
-    return Details(found, tuple(_rows(members, classes, places)), tuple(gaps))
+        # Causes are small; the graphs that a comparison aligns are not, and are not kept.
+        found[index] = _collapsed({label: causes_of(each) for label, each in changes.items()})
+        nodes[index] = {label: _by_node(each) for label, each in changes.items()}
+    return Details(found, tuple(_rows(members, classes, nodes)), tuple(gaps))
 
 
-def _parted(old: SignatureDump, new: SignatureDump, labels: Sequence[str]) -> dict[str, GraphChanges]:
+def _changes(old: SignatureDump, new: SignatureDump, labels: Sequence[str]) -> dict[str, GraphChanges]:
     compared = compare_dumps(old, new, pairs=[(label, label) for label in labels])
     return {
         graph.label: changes
@@ -139,7 +142,7 @@ def _parted(old: SignatureDump, new: SignatureDump, labels: Sequence[str]) -> di
 
 
 def _collapsed(by_label: dict[str, tuple[Cause, ...]]) -> tuple[FleetCause, ...]:
-    """Return each distinct cause once, with the graphs that have it; what is not known last."""
+    """Return each distinct cause once, with the graphs that have it; what is unknown last."""
     alike: dict[Hashable, list[tuple[str, Cause]]] = {}
     for label, of_graph in by_label.items():
         for cause in of_graph:
@@ -149,34 +152,34 @@ def _collapsed(by_label: dict[str, tuple[Cause, ...]]) -> tuple[FleetCause, ...]
             kind=first.kind,
             subject=first.subject,
             changes=tuple(FleetChange(**change._asdict()) for change in first.changes),
-            labels=tuple(dict.fromkeys(label for label, _ in places)),
-            count=sum(cause.count for _, cause in places),
+            labels=tuple(dict.fromkeys(label for label, _ in causes)),
+            count=sum(cause.count for _, cause in causes),
             paths=first.paths[:_PATHS],
         )
-        for places in alike.values()
-        for first in [places[0][1]]
+        for causes in alike.values()
+        for first in [causes[0][1]]
     ]
     return tuple(sorted(joined, key=lambda cause: cause.kind == "unknown"))
 
 
-#: Old and new value of each field that differs at one place.
+#: Old and new value of each field that differs at one node.
 _Fields = dict[str, tuple[_Value, _Value]]
 #: The same by the path of the node in the expected graph.
-_Places = dict[str, _Fields]
+_Nodes = dict[str, _Fields]
 
 
-def _rows(members: Members, classes: Classes, of_classes: dict[int, dict[str, _Places]]) -> Iterator[FleetRow]:
-    """Yield where the classes part: one row for each graph and place, equal ones of a graph together."""
+def _rows(members: Members, classes: Classes, of_classes: dict[int, dict[str, _Nodes]]) -> Iterator[FleetRow]:
+    """Yield where the classes differ: one row for each graph and node, equal ones of a graph together."""
     for label in classes.labels:
-        of_class = {place: each[label] for place, each in of_classes.items() if label in each}
+        of_class = {index: each[label] for index, each in of_classes.items() if label in each}
         alike: dict[tuple[tuple[str, ...], tuple[FleetCell, ...]], list[str]] = {}
-        for path in dict.fromkeys(path for places in of_class.values() for path in places):
-            at = {place: places.get(path, {}) for place, places in of_class.items()}
+        for path in dict.fromkeys(path for nodes in of_class.values() for path in nodes):
+            at = {index: nodes.get(path, {}) for index, nodes in of_class.items()}
             expected = {field: old for fields in at.values() for field, (old, _) in fields.items()}
             rows: dict[tuple[_Value, ...], list[int]] = {tuple(expected.values()): list(classes.rows[classes.base])}
-            for place, changed in at.items():
+            for index, changed in at.items():
                 own = tuple(changed[field][1] if field in changed else old for field, old in expected.items())
-                rows.setdefault(own, []).extend(classes.rows[place])
+                rows.setdefault(own, []).extend(classes.rows[index])
             cells = tuple(FleetCell(ranks=members.names(sorted(of)), values=own) for own, of in rows.items())
             alike.setdefault((tuple(expected), cells), []).append(path)
         for (fields, cells), paths in alike.items():
@@ -185,16 +188,16 @@ def _rows(members: Members, classes: Classes, of_classes: dict[int, dict[str, _P
             )
 
 
-def _by_place(changes: GraphChanges) -> _Places:
+def _by_node(changes: GraphChanges) -> _Nodes:
     """Return what differs at each node, by its path in the old graph; of an added node, in the new one."""
-    places: _Places = {}
+    nodes: _Nodes = {}
     for change in changes.changes:
         if not change.known:
             continue
         inner, _, field = change.difference.field.removeprefix(".").rpartition("nodes[")
         index, _, name = field.partition("].") if inner else ("", "", field)
-        for place in change.places:
-            path = f"nodes[{place.old}]" if place.old is not None else f"+nodes[{place.new}]"
+        for at in change.places:
+            path = f"nodes[{at.old}]" if at.old is not None else f"+nodes[{at.new}]"
             path += f".{inner}nodes[{index}]" if inner else ""
-            places.setdefault(path, {})[name] = change.difference.old, change.difference.new
-    return places
+            nodes.setdefault(path, {})[name] = change.difference.old, change.difference.new
+    return nodes

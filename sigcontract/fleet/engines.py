@@ -1,4 +1,4 @@
-"""The engines that answer questions on a data set: DuckDB inside of this process, or a Spark that is there already."""
+"""The engines that run queries on a data set: DuckDB in this process, or an existing Spark Connect server."""
 
 import re
 import socket
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -16,41 +17,41 @@ __all__ = ["Answer", "ask"]
 
 Value = int | str | None
 
-#: How long an address has to take a connection.
+#: Limit for a connection to be accepted.
 _CONNECT_SECONDS: Final = 10
 _SPARK_PORT: Final = 15002
-#: How often a call to Spark is tried again: a server that died does not come back in these seconds.
+#: Retries of a call to Spark (milliseconds): a server that died does not return within them.
 _RETRIES: Final = {"max_retries": 4, "initial_backoff": 200, "max_backoff": 2000}
 _SIZE = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,3})?[KMGT]i?B", re.IGNORECASE)
 
 
 class Answer(NamedTuple):
-    """Columns and rows, as the engine gave them."""
+    """Columns and rows, as the engine returns them."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
 
 
 def ask(sql: str, dataset: str, engine: str = "duckdb", *, memory_limit: str | None = None) -> Answer:
-    """Put a question to a data set.
+    """Run a query on a data set.
 
     Parameters
     ----------
     sql
         One query on the views ``graphs`` and ``nodes``.
     dataset
-        The folder; for a distributed engine an address that each of its workers can read, as ``s3a://…``.
+        The folder; for a distributed engine a path or URL that each of its workers can read, such as ``s3a://…``.
     engine
-        ``duckdb``, or the address of a Spark Connect server, ``sc://HOST:PORT``.
+        ``duckdb``, or a Spark Connect server, ``sc://HOST:PORT``.
     memory_limit
-        What the embedded engine may take, as ``4GB``; it goes on on disk beyond that.
+        Most memory that DuckDB uses, such as ``4GB``; beyond that it spills to disk (in ``TMPDIR``).
 
     Raises
     ------
     MissingExtraError
         The engine's library is not installed.
     EngineError
-        The engine cannot be reached, refuses the query, or died.
+        The engine cannot be reached, refuses the query, or dies.
     FileError
         There is no data set.
     UsageError
@@ -60,25 +61,32 @@ def ask(sql: str, dataset: str, engine: str = "duckdb", *, memory_limit: str | N
         return _by_duckdb(sql, dataset, memory_limit)
     if engine.startswith("sc://"):
         if memory_limit is not None:
-            raise UsageError("--memory-limit is for the embedded engine; a Spark server has its own")
+            raise UsageError("--memory-limit applies to duckdb; a Spark server has its own")
         return _by_spark(sql, dataset, engine)
     raise UsageError(f"there is no engine {engine!r}; use duckdb, or sc://HOST:PORT of a Spark Connect server")
 
 
 def _by_duckdb(sql: str, dataset: str, memory_limit: str | None) -> Answer:
     if memory_limit is not None and not _SIZE.fullmatch(memory_limit):
-        raise UsageError(f"{memory_limit!r} is no size; give one as 512MB or 4GB")
+        raise UsageError(f"{memory_limit!r} is not a size; give one such as 512MB or 4GB")
     try:
         duckdb = import_module("duckdb")
     except ImportError as error:
         raise MissingExtraError("`fleet query`", extra="fleet") from error
     _check_dataset(dataset)
-    with _translated("duckdb", duckdb.Error), duckdb.connect(":memory:") as connection:
+    with (
+        # By default the engine spills into the working directory, which need not be writable.
+        TemporaryDirectory(prefix="sigcontract-") as spill,
+        _translated("duckdb", duckdb.Error),
+        duckdb.connect(":memory:", config={"temp_directory": spill}) as connection,
+    ):
+        # By default an interactive process gets a progress bar on standard output.
+        connection.execute("SET enable_progress_bar = false")
         if memory_limit is not None:
             connection.execute(f"SET memory_limit = '{memory_limit}'")
         for table in TABLES:
             files = f"{dataset}/{table}/run=*/*.parquet".replace("'", "''")
-            # Without types_autocast a run named 7 or 2026-12-02 keeps its name.
+            # With types cast, a run named 7 or 2026-12-02 would not stay text.
             connection.execute(
                 f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{files}', hive_partitioning = true, "  # noqa: S608  the folder is quoted, the names are ours
                 "hive_types_autocast = false)"
@@ -90,7 +98,7 @@ def _by_duckdb(sql: str, dataset: str, memory_limit: str | None) -> Answer:
 
 def _check_dataset(dataset: str) -> None:
     if "://" not in dataset and not all(any(Path(dataset, table).glob("run=*/*.parquet")) for table in TABLES):
-        msg = f"{dataset} is no data set; `sigcontract fleet export` writes one"
+        msg = f"{dataset} is not a data set; `sigcontract fleet export` writes one"
         raise FileError(msg, file=dataset)
 
 
@@ -105,7 +113,7 @@ def _by_spark(sql: str, dataset: str, engine: str) -> Answer:
     with _translated(engine, *dead):
         session = sessions.SparkSession.builder.remote(engine).create()
         try:
-            # By default a dead server is waited for ten minutes.
+            # By default the client waits ten minutes for a dead server.
             session.client.set_retry_policies([retries.DefaultPolicy(**_RETRIES)])
             session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
             for table in TABLES:
@@ -119,12 +127,12 @@ def _by_spark(sql: str, dataset: str, engine: str) -> Answer:
 
 
 def _reach(engine: str) -> None:
-    """Raise EngineError where nothing takes a connection: Spark's own client would try for minutes."""
+    """Raise EngineError where nothing accepts a connection: Spark's own client retries for minutes."""
     try:
         parts = urlsplit(engine)
         host, port = parts.hostname, parts.port or _SPARK_PORT
     except ValueError as error:
-        raise UsageError(f"{engine!r} is no address: {error}; give sc://HOST:PORT") from error
+        raise UsageError(f"{engine!r} is not an address: {error}; give sc://HOST:PORT") from error
     if not host:
         raise UsageError(f"{engine!r} names no host; give sc://HOST:PORT")
     try:

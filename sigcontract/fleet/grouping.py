@@ -9,23 +9,23 @@ from sigcontract.fleet.sources import Source
 __all__ = ["UNMATCHED", "GroupBy", "group_by"]
 
 _PATTERN = re.compile(r"(?P<what>label|host|rank)(?:(?P<sign>[=/%])(?P<rest>.+))?", re.DOTALL)
-#: The group of what the pattern does not match: it is compared all the same.
+#: The group of what the pattern does not match: it is compared too.
 UNMATCHED = "(no match)"
 
 
 class GroupBy(NamedTuple):
-    """A pattern that names the group of a graph on a rank.
+    """A pattern that assigns the graphs of each rank to groups.
 
     Attributes
     ----------
     what
         ``label``, ``host`` or ``rank``.
     sign
-        ``=`` for an expression, ``/`` for blocks of ranks, ``%`` for every n-th rank; empty: by the value itself.
+        ``=`` for an expression, ``/`` for blocks of ranks, ``%`` for every n-th rank; empty: the value itself.
     expression
-        Searched in the value; its first group that matched names the group, else all that matched.
+        Searched for in the value; its first group that matches names the group, else the whole match.
     number
-        How many ranks a block has, or how many groups there are.
+        Ranks of a block, or the number of groups.
     """
 
     what: str
@@ -34,7 +34,7 @@ class GroupBy(NamedTuple):
     number: int
 
     def group(self, source: Source, label: str) -> str:
-        """Return the name of the group that a graph of a dump belongs to."""
+        """Return the name of the group of a graph of a dump."""
         rank, host = source.header.environment.rank, source.header.environment.hostname
         value = {"label": label, "host": host, "rank": None if rank is None else str(rank)}[self.what]
         if value is None:
@@ -54,19 +54,19 @@ class GroupBy(NamedTuple):
 
 
 def group_by(pattern: str) -> GroupBy:
-    """Return what a pattern says.
+    """Return a pattern, parsed.
 
     Parameters
     ----------
     pattern
         ``host``, ``host=EXPRESSION``, ``label=EXPRESSION``, ``rank=EXPRESSION``; ``rank/8`` for blocks of eight
-        ranks, as pipeline stages are; ``rank%8`` for every eighth rank, as expert ranks are. Expressions are those
-        of Python's `re`, searched for.
+        ranks, such as pipeline stages; ``rank%8`` for every eighth rank, such as expert ranks. Expressions are those
+        of Python's `re`, and are searched for.
 
     Raises
     ------
     UsageError
-        It is no such pattern.
+        The pattern is none of these.
     """
     match = _PATTERN.fullmatch(pattern)
     if match is None:
@@ -80,7 +80,7 @@ def group_by(pattern: str) -> GroupBy:
         except re.error as error:
             raise UsageError(f"{rest!r} is no regular expression: {error}") from error
     if sign and not (what == "rank" and rest.isascii() and rest.isdecimal() and int(rest[:9]) > 0):
-        raise UsageError(f"{pattern!r}: only ranks go by {sign}, and by a number from 1 on, as rank{sign}8")
+        raise UsageError(f"{pattern!r}: {sign} applies to rank only, with a number from 1 on, such as rank{sign}8")
     if what != "host" and not sign:
-        raise UsageError(f"{pattern!r} would put each {what} into a group of its own; give an expression, {what}=REGEX")
+        raise UsageError(f"{pattern!r} makes a group of each {what}; give an expression, {what}=REGEX")
     return GroupBy(what, sign, None, int(rest[:9]) if sign else 0)

@@ -1,32 +1,32 @@
-"""Who takes part: how dumps are named, and what of the job, the run and the machines does not fit together."""
+"""The dumps of a fleet: their names in a report, and where job, run or machines do not match."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
-from sigcontract.fleet.ranks import missing_ranks, ranges
+from sigcontract.fleet.ranks import missing_ranks, ranges, with_noun
 from sigcontract.fleet.sources import Source, Unreadable
 from sigcontract.model import FleetGap, FleetGapKind
 
 __all__ = ["Members", "majority", "unreadable_gap"]
 
-#: Dumps of one run are written within this of each other, by their own account: capturing takes minutes.
+#: Dumps of one run are written within this time of each other, by their own clocks: capture takes minutes.
 _RUN_SECONDS = 3600
-#: Dumps of which the files are named beside the ranks.
-_NAMED = 3
+#: Files that one sentence names.
+_FILES = 3
 _Value = TypeVar("_Value", bound=Hashable)
 
 
 class Members:
-    """The dumps that could be read, by row, and the names that a report gives them.
+    """The dumps that can be read, by row, and their names in a report.
 
     Parameters
     ----------
     sources
-        The dumps. A reference that is no rank of the job comes last.
+        The dumps. A reference that is no rank of the job is the last.
     outsider
-        Row of that reference, or None.
+        Row of such a reference, or None.
     """
 
     def __init__(self, sources: Sequence[Source], outsider: int | None) -> None:
@@ -38,37 +38,43 @@ class Members:
         self._times = Counter(self.ranks.values())
 
     def names(self, rows: Iterable[int]) -> str:
-        """Return ranks as ranges, and by its file each dump that names no rank or one that another names too."""
+        """Return ranks as ranges, and the files of dumps without a rank of their own."""
         known, others = [], []
         for row in rows:
-            rank = self.ranks.get(row)
-            if rank is None or self._times[rank] > 1:
+            rank = self._own_rank(row)
+            if rank is None:
                 others.append(self.sources[row].name)
             else:
                 known.append(rank)
         return ", ".join([ranges(known), *others] if known else others)
 
-    def told(self, rows: Sequence[int]) -> str:
-        """Return the names with a noun, and the files where they are few."""
-        names = self.names(rows)
-        files = [self.sources[row].name for row in rows]
-        if names == ", ".join(files):
-            return names
-        noun = "rank" if len(rows) == 1 else "ranks"
-        return f"{noun} {names} ({', '.join(files)})" if len(files) <= _NAMED else f"{noun} {names}"
+    def describe(self, rows: Sequence[int]) -> str:
+        """Return ranks and a few of the files, for a sentence."""
+        known = [rank for row in rows if (rank := self._own_rank(row)) is not None]
+        files = [self.sources[row].name for row in rows if not known or len(rows) <= _FILES]
+        listed = ", ".join(files[:_FILES]) + (f" and {len(files) - _FILES} more" if len(files) > _FILES else "")
+        if not known:
+            return listed
+        others = f" and {len(rows) - len(known)} without a rank of their own" if len(known) < len(rows) else ""
+        return f"{with_noun(ranges(known))}{others}{f' ({listed})' if listed else ''}"
+
+    def _own_rank(self, row: int) -> int | None:
+        """Return the rank that this dump alone names."""
+        rank = self.ranks.get(row)
+        return None if self._times[rank] > 1 else rank
 
     def gap(self, kind: FleetGapKind, rows: Iterable[int], detail: str) -> FleetGap:
-        """Return a gap of some dumps."""
+        """Return a gap of these dumps."""
         return FleetGap(kind=kind, ranks=self.names(rows), detail=detail)
 
     @property
     def world_size(self) -> int | None:
-        """Ranks of the job, where at least one dump says it and no other says another number."""
+        """Ranks of the job, if at least one dump gives the number and no other gives another."""
         sizes = {self.sources[row].header.environment.world_size for row in self.rows} - {None}
         return sizes.pop() if len(sizes) == 1 else None
 
     def gaps(self, reference: int | None) -> Iterator[FleetGap]:
-        """Yield what is missing, and what does not fit together; the reference's facts count as expected."""
+        """Yield what is missing and what does not match; the facts of the reference are the expected ones."""
         yield from self._of_dumps()
         yield from self._of_ranks()
         yield from self._of_run()
@@ -77,42 +83,50 @@ class Members:
 
     def _of_dumps(self) -> Iterator[FleetGap]:
         for row, source in enumerate(self.sources):
-            name = self.told([row])
+            name = self.describe([row])
             if not source.header.complete:
-                yield self.gap("incomplete", [row], f"{name}: being written, or cut off; what came later is missing")
+                yield self.gap(
+                    "incomplete",
+                    [row],
+                    f"{name}: not complete: still being written, or its process died; later graphs are missing",
+                )
             if not source.graphs:
-                yield self.gap("empty", [row], f"{name}: holds no graph")
+                yield self.gap("empty", [row], f"{name}: no graph in it")
 
     def _of_ranks(self) -> Iterator[FleetGap]:
         by_rank = self._by(self.ranks.__getitem__)
         unknown = by_rank.pop(None, [])
         if unknown:
-            yield self.gap("rank-unknown", unknown, f"{self.told(unknown)}: the dump does not say which rank it is of")
+            yield self.gap("rank-unknown", unknown, f"{self.describe(unknown)}: no rank in the dump")
         for rank, rows in by_rank.items():
             if len(rows) > 1:
-                yield self.gap("rank-repeated", rows, f"{self.names(rows)}: each says that it is of rank {rank}")
+                yield self.gap("rank-repeated", rows, f"{self.describe(rows)}: all of rank {rank}")
         yield from self._of_world_size([rank for rank in by_rank if rank is not None])
         if len(self.rows) == 1 and self.outsider is None:
-            yield self.gap("alone", self.rows, f"{self.told(self.rows)}: one dump, and none to compare it with")
+            yield self.gap("alone", self.rows, f"{self.describe(self.rows)}: the only dump; nothing to compare it with")
 
     def _of_world_size(self, ranks: Sequence[int]) -> Iterator[FleetGap]:
         sizes = self._by(lambda row: self.sources[row].header.environment.world_size)
-        if set(sizes) <= {None}:
-            detail = "no dump says how many ranks there are: whether one is missing cannot be told"
+        if set(sizes) == {None}:
+            detail = "no world size in any dump: whether a rank is missing is unknown"
             yield self.gap("world-size-unknown", (), detail)
         elif len(sizes) > 1:
-            told = ", ".join(
-                f"{self.told(rows)} of {'an unknown number' if size is None else size}" for size, rows in sizes.items()
+            listed = "; ".join(
+                f"{self.describe(rows)}: {'none' if size is None else size}" for size, rows in sizes.items()
             )
-            yield self.gap("world-size", (), f"the dumps are not of one job: {told}")
+            yield self.gap("world-size", (), f"world sizes differ, the dumps are not of one job: {listed}")
         if self.world_size is None:
             return
         missing = missing_ranks(ranks, self.world_size)
         if missing:
-            yield FleetGap(kind="rank-missing", ranks=missing, detail=f"rank {missing} of {self.world_size}: no dump")
+            yield FleetGap(
+                kind="rank-missing",
+                ranks=missing,
+                detail=f"no dump of {with_noun(missing)}; the world size is {self.world_size}",
+            )
         over = [row for row, rank in self.ranks.items() if rank is not None and rank >= self.world_size]
         if over:
-            yield self.gap("world-size", over, f"{self.told(over)}: no rank of a job of {self.world_size}")
+            yield self.gap("world-size", over, f"{self.describe(over)}: beyond the world size, {self.world_size}")
 
     def _of_fact(self, fact: "_Fact", reference: int | None) -> Iterator[FleetGap]:
         values = self._by(lambda row: fact.of(self.sources[row]))
@@ -121,23 +135,27 @@ class Members:
         else:
             expected = fact.of(self.sources[reference])
         if expected is None and len(values) > 1:
-            told = "; ".join(f"{self.told(rows)} {_listed(value)}" for value, rows in values.items())
-            yield self.gap(fact.kind, (), f"{fact.noun} differs: {told}")
+            listed = "; ".join(f"{self.describe(rows)}: {_listed(value)}" for value, rows in values.items())
+            yield self.gap(fact.kind, (), f"{fact.noun} {fact.verb}: {listed}")
         for value, rows in values.items():
             if expected is not None and value != expected:
                 own, others = (
                     _listed(part for part in a if part not in b) for a, b in ((value, expected), (expected, value))
                 )
-                yield self.gap(fact.kind, rows, f"{self.told(rows)}: {fact.noun} {own}, where {others} is expected")
+                yield self.gap(fact.kind, rows, f"{self.describe(rows)}: {fact.noun} {own}, expected {others}")
 
     def _of_run(self) -> Iterator[FleetGap]:
-        """Tell which dumps were written at another time than most: they may be what an earlier run left behind."""
+        """Yield the dumps written at another time than most: they may be left over from an earlier run."""
         times = {row: _seconds(self.sources[row].header.environment.created_at) for row in self.rows}
         known = sorted(time for time in times.values() if time is not None)
         for row, time in times.items():
             if time is None or abs(time - known[len(known) // 2]) > _RUN_SECONDS:
                 own = self.sources[row].header.environment.created_at
-                yield self.gap("run", [row], f"{self.told([row])}: written {own}, over an hour from most: another run?")
+                yield self.gap(
+                    "run",
+                    [row],
+                    f"{self.describe([row])}: written at {own}, more than an hour from most: of another run?",
+                )
 
     def _by(self, fact: Callable[[int], _Value]) -> dict[_Value, list[int]]:
         values: dict[_Value, list[int]] = {}
@@ -147,21 +165,22 @@ class Members:
 
 
 def majority(sizes: Mapping[_Value, int]) -> _Value | None:
-    """Return what more than half have, None where nothing is had by so many."""
+    """Return what more than half have, or None."""
     largest = max(sizes, key=sizes.__getitem__, default=None)
     return largest if largest is not None and 2 * sizes[largest] > sum(sizes.values()) else None
 
 
 def unreadable_gap(unreadable: Unreadable) -> FleetGap:
-    """Return the gap that a dump leaves which cannot be read."""
+    """Return the gap of a dump that cannot be read."""
     return FleetGap(kind="unreadable", ranks=unreadable.name, detail=f"{unreadable.name}: {unreadable.reason}")
 
 
 class _Fact(NamedTuple):
-    """Something that the dumps of one run have alike, as parts of which a report names those that differ."""
+    """Something that the dumps of one run have in common, in parts of which a report names those that differ."""
 
     kind: FleetGapKind
     noun: str
+    verb: str
     of: Callable[[Source], tuple[str, ...]]
 
 
@@ -193,11 +212,11 @@ def _version(source: Source) -> tuple[str, ...]:
 
 
 _FACTS = (
-    _Fact("driver", "driver", _driver),
-    _Fact("device", "devices", _devices),
-    _Fact("libraries", "libraries", _libraries),
-    _Fact("profile", "driver profile", _profile),
-    _Fact("version", "document and release", _version),
+    _Fact("driver", "driver", "differs", _driver),
+    _Fact("device", "devices", "differ", _devices),
+    _Fact("libraries", "libraries", "differ", _libraries),
+    _Fact("profile", "driver profile", "differs", _profile),
+    _Fact("version", "document and release", "differ", _version),
 )
 
 

@@ -1,4 +1,4 @@
-"""The questions that the package brings, each a file of plain SQL with its documentation at the top."""
+"""The queries of the package, each a file of plain SQL with its documentation at the top."""
 
 import os
 from importlib.resources import files
@@ -13,16 +13,16 @@ __all__ = ["Query", "queries", "query_dataset"]
 
 
 class Query(NamedTuple):
-    """A question to a data set.
+    """A query on a data set.
 
     Attributes
     ----------
     name
-        As given to ``fleet query``.
+        As ``fleet query`` takes it.
     about
         What it answers, in one line.
     sql
-        Its text, which DuckDB and Spark both take.
+        Its text, valid in DuckDB and Spark.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Query(NamedTuple):
 
 
 def queries() -> dict[str, Query]:
-    """Return the questions of this package by name."""
+    """Return the queries of this package by name."""
     folder = files("sigcontract.fleet") / "sql"
     found = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
@@ -45,19 +45,19 @@ def queries() -> dict[str, Query]:
 def query_dataset(
     query: str, dataset: str | os.PathLike[str], *, engine: str = "duckdb", memory_limit: str | None = None
 ) -> FleetQueryResult:
-    """Put a question to a data set that `export_dataset` wrote.
+    """Run a query on a data set that `export_dataset` wrote.
 
     Parameters
     ----------
     query
-        The name of one of `queries`, or a file whose name ends in ``.sql``: one query on the views ``graphs`` and
-        ``nodes``.
+        The name of one of `queries`, or the path of a file whose name ends in ``.sql``: one query on the views
+        ``graphs`` and ``nodes``.
     dataset
-        Its folder, or an address that the engine can read.
+        Its folder, or a URL that the engine can read.
     engine
-        ``duckdb``, inside of this process, or ``sc://HOST:PORT``: a Spark Connect server.
+        ``duckdb``, in this process, or ``sc://HOST:PORT``, a Spark Connect server.
     memory_limit
-        What DuckDB may take, as ``4GB``.
+        Most memory that DuckDB uses before it spills to disk, such as ``4GB``.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def query_dataset(
         There is no data set, or the file cannot be read.
     """
     where = os.fspath(dataset)
-    # A server that is asked has a working directory of its own.
+    # A server has its own working directory.
     where = where if "://" in where else os.path.abspath(where)  # noqa: PTH100  the text of a path, whatever it is
     answer = ask(_text_of(query), where, engine, memory_limit=memory_limit)
     return FleetQueryResult(query=query, engine=engine, columns=answer.columns, rows=answer.rows)

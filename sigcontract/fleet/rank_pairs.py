@@ -6,27 +6,26 @@ from sigcontract.compare import DumpComparison, compare_dumps
 from sigcontract.errors import NotComparableError, SigcontractError
 from sigcontract.fleet.details import Decoded
 from sigcontract.fleet.members import Members, unreadable_gap
-from sigcontract.fleet.ranks import ranges
-from sigcontract.fleet.sources import DumpInput, Source, read_sources
+from sigcontract.fleet.ranks import ranges, with_noun
+from sigcontract.fleet.sources import DumpInput, Progress, Source, no_progress, read_sources
 from sigcontract.model import DriverProfile, FleetGap, RankDiff, RankDiffs, SignatureDump, Verdict
 
 __all__ = ["compare_by_rank"]
 
 
-def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions about them
+def compare_by_rank(  # noqa: PLR0913  two runs, and independent options
     old: Sequence[DumpInput],
     new: Sequence[DumpInput],
     profile: DriverProfile | None = None,
     *,
     policy: str = "portable",
     labels: Sequence[str] = (),
-    each: Callable[[int, int], None] = lambda *_: None,
-    tell: Callable[[RankDiff, DumpComparison], None] = lambda *_: None,
+    progress: Progress = no_progress,
+    on_diff: Callable[[RankDiff, DumpComparison], None] = lambda *_: None,
 ) -> RankDiffs:
-    """Compare the dumps of each rank in one run with those of the same rank in another.
+    """Compare the dump of each rank in one run with that of the same rank in another.
 
-    Ranks whose graphs are those of another rank in both runs, by their headers, are compared once; the digests of the
-    dumps that are decoded for that are checked.
+    Ranks with equal headers in both runs are compared once; the digests of the dumps decoded for that are checked.
 
     Parameters
     ----------
@@ -34,10 +33,10 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
         Folders, files and dumps of the two runs, as for `compare_fleet`.
     profile, policy, labels
         As for `sigcontract.compare.compare_dumps`.
-    each
-        Called before each pair is compared, with its number and how many there are.
-    tell
-        Called with each diff and what a report draws behind it, which is not held any longer.
+    progress
+        Called before each step: ``headers`` read, ``pairs`` compared.
+    on_diff
+        Called with each diff and the comparison behind it, which is not kept.
 
     Raises
     ------
@@ -46,14 +45,14 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
     FileError
         A folder cannot be read.
     """
-    runs = read_sources(old), read_sources(new)
+    runs = read_sources(old, progress=progress), read_sources(new, progress=progress)
     members = tuple(Members(found.sources, None) for found in runs)
     gaps = [unreadable_gap(unreadable) for found in runs for unreadable in found.unreadable]
     by_rank = [dict(_by_rank(each_run, gaps)) for each_run in members]
     for rows, others, side in ((by_rank[0], by_rank[1], "new"), (by_rank[1], by_rank[0], "old")):
         missing = ranges(rows.keys() - others.keys())
         if missing:
-            detail = f"rank {missing}: no dump among the {side} ones that can be compared"
+            detail = f"{with_noun(missing)}: no {side} dump that can be compared"
             gaps.append(FleetGap(kind="rank-missing", ranks=missing, detail=detail))
     alike: dict[Hashable, list[int]] = {}
     for rank in sorted(by_rank[0].keys() & by_rank[1].keys()):
@@ -62,18 +61,20 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
     decoded = [Decoded(run.sources) for run in members]
     diffs: list[RankDiff] = []
     for number, ranks in enumerate(alike.values(), 1):
-        each(number, len(alike))
+        progress("pairs", number, len(alike))
         dumps = _first_pair(decoded, by_rank, ranks, gaps)
         if dumps is None:
             continue
         try:
             compared = compare_dumps(*dumps, profile, policy=policy, labels=labels)
         except NotComparableError as error:
-            gaps.append(FleetGap(kind="not-compared", ranks=ranges(ranks), detail=f"rank {ranges(ranks)}: {error}"))
+            gaps.append(
+                FleetGap(kind="not-compared", ranks=ranges(ranks), detail=f"{with_noun(ranges(ranks))}: {error}")
+            )
             continue
         files = [run.sources[rows[ranks[0]]].name for run, rows in zip(members, by_rank, strict=True)]
         diffs.append(RankDiff(ranks=ranges(ranks), old_file=files[0], new_file=files[1], diff=compared.diff))
-        tell(diffs[-1], compared)
+        on_diff(diffs[-1], compared)
     verdicts = [diff.diff.verdict for diff in diffs]
     if gaps or not diffs:
         verdicts.append(Verdict.UNDETERMINED)
@@ -83,7 +84,7 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and four separate questions abo
 def _first_pair(
     decoded: Sequence[Decoded], by_rank: Sequence[dict[int, int]], ranks: list[int], gaps: list[FleetGap]
 ) -> tuple[SignatureDump, SignatureDump] | None:
-    """Decode the dumps of the first rank whose dumps are what their headers say; leave out the ranks before it."""
+    """Decode the dumps of the first rank whose dumps match their headers; drop the ranks before it."""
     while ranks:
         try:
             before, after = (run(rows[ranks[0]], verify=True) for run, rows in zip(decoded, by_rank, strict=True))
@@ -96,24 +97,22 @@ def _first_pair(
 
 
 def _by_rank(members: Members, gaps: list[FleetGap]) -> Iterator[tuple[int, int]]:
-    """Yield rank and row of the dumps that alone are of a rank; the others are gaps."""
+    """Yield rank and row of each dump that alone is of its rank; the others are gaps."""
     rows: dict[int, list[int]] = {}
     for row, rank in members.ranks.items():
         if rank is None:
-            gaps.append(members.gap("rank-unknown", [row], f"{members.sources[row].name}: says no rank"))
+            gaps.append(members.gap("rank-unknown", [row], f"{members.sources[row].name}: no rank in the dump"))
         else:
             rows.setdefault(rank, []).append(row)
     for rank, of_rank in rows.items():
         if len(of_rank) == 1:
             yield rank, of_rank[0]
         else:
-            gaps.append(
-                members.gap("rank-repeated", of_rank, f"{members.names(of_rank)}: each says that it is of rank {rank}")
-            )
+            gaps.append(members.gap("rank-repeated", of_rank, f"{members.describe(of_rank)}: all of rank {rank}"))
 
 
 def _content(source: Source) -> Hashable:
-    """Return all that a comparison of dumps looks at, as far as the header has it."""
+    """Return all of a header that a comparison depends on."""
     header = source.header
     where = header.environment
     return (

@@ -1,8 +1,8 @@
-"""How ranks are written: as ranges, and never as a list of a thousand numbers."""
+"""Ranks in range notation, and never as a list of a thousand numbers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["missing_ranks", "ranges"]
+__all__ = ["missing_ranks", "ranges", "with_noun"]
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -12,12 +12,17 @@ def ranges(numbers: Iterable[int]) -> str:
     )
 
 
-def missing_ranks(there: Iterable[int], world_size: int) -> str:
-    """Return the ranks below the world size that are not there, as ranges.
+def with_noun(ranks: str) -> str:
+    """Return ranges with their noun: ``rank 3``, ``ranks 0-2,5``."""
+    return f"{'rank' if ranks.isdecimal() else 'ranks'} {ranks}"
 
-    The world size comes out of a file: the work is that of the ranks that are there.
+
+def missing_ranks(present: Iterable[int], world_size: int) -> str:
+    """Return the ranks below the world size that are absent, as ranges.
+
+    The world size comes out of a file: the cost is that of the ranks that are present, whatever it claims.
     """
-    ascending = sorted(set(there) | {world_size})
+    ascending = sorted(set(present) | {world_size})
     holes = []
     begin = 0
     for rank in ascending:
@@ -29,7 +34,7 @@ def missing_ranks(there: Iterable[int], world_size: int) -> str:
 
 def _stretches(ascending: Sequence[int]) -> Iterator[tuple[int, int]]:
     begin = 0
-    for place in range(1, len(ascending) + 1):
-        if place == len(ascending) or ascending[place] != ascending[place - 1] + 1:
-            yield ascending[begin], ascending[place - 1]
-            begin = place
+    for end in range(1, len(ascending) + 1):
+        if end == len(ascending) or ascending[end] != ascending[end - 1] + 1:
+            yield ascending[begin], ascending[end - 1]
+            begin = end

@@ -1,4 +1,4 @@
-"""The dumps of a fleet: found in folders, read by their headers alone, decoded one at a time where it takes more."""
+"""The dumps of a fleet: found in folders, read by their headers, decoded one at a time where headers do not suffice."""
 
 import os
 import re
@@ -10,29 +10,46 @@ from sigcontract.errors import FileError, SigcontractError, UsageError
 from sigcontract.model import FleetDump, SignatureDump
 from sigcontract.wire import GraphHeader, Header, header_of, load, read_header
 
-__all__ = ["DumpInput", "Found", "Source", "Unreadable", "changed_since", "dump_files", "read_sources"]
+__all__ = [
+    "DumpInput",
+    "Found",
+    "Progress",
+    "Source",
+    "Unreadable",
+    "changed_since",
+    "dump_files",
+    "no_progress",
+    "read_sources",
+]
 
-#: What a fleet is made of: a folder of dumps, a dump's file, or a dump that is held already.
+#: Inputs: a folder of dumps, the file of a dump, or a dump in memory.
 DumpInput = str | os.PathLike[str] | SignatureDump
 
 _DUMP_NAME = re.compile(r"[^.].*\.dump\.(?:json|msgpack)(?:\.gz|\.zst)?")
 
+#: Called before each step with its name, its number and how many there are: ``headers``, 3, 64.
+Progress = Callable[[str, int, int], None]
+
 _Stamp = tuple[int, int, int]
 
 
+def no_progress(_step: str, _number: int, _total: int) -> None:
+    """Report nothing."""
+
+
 class Source(NamedTuple):
-    """One dump: what its header says, and how to get the rest.
+    """One dump: its header, and access to the rest.
 
     Attributes
     ----------
     name
-        The file as it was given or found, or the place among the dumps that were passed.
+        The path as given or found; of a dump in memory, its index among the inputs.
     header
-        What it says before its tables. Its digests are claims until it is verified.
+        What precedes the tables. Its digests are claims until the dump is verified.
     held
-        The dump, where it was passed as one; its file is decoded otherwise.
+        The dump, if it was passed in memory; otherwise its file is decoded on demand.
     stamp
-        What tells that the file was changed since; None for a dump that is held.
+        Inode, size and time of the last write, by which a later change is detected; None for a dump in memory.
     """
 
     name: str
@@ -41,7 +58,7 @@ class Source(NamedTuple):
     stamp: _Stamp | None
 
     def load(self, *, verify: bool) -> SignatureDump:
-        """Return the whole dump, on demand with its digests checked. Raises what `sigcontract.load` does."""
+        """Return the whole dump, its digests checked on demand. Raises as `sigcontract.load`."""
         if self.held is not None:
             return self.held
         return load(self.name, expect=SignatureDump, verify=verify)
@@ -53,7 +70,7 @@ class Source(NamedTuple):
 
     @property
     def row(self) -> FleetDump:
-        """What a report says of the dump."""
+        """The dump as a row of the report."""
         environment = self.header.environment
         return FleetDump(
             file=self.name,
@@ -65,14 +82,14 @@ class Source(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """A dump that could not be read, and why, in one line."""
+    """A dump that cannot be read, and why, in one line."""
 
     name: str
     reason: str
 
 
 class Found(NamedTuple):
-    """The dumps that could be read, by rank, and those that could not."""
+    """The dumps that can be read, by rank, and those that cannot."""
 
     sources: tuple[Source, ...]
     unreadable: tuple[Unreadable, ...]
@@ -80,7 +97,7 @@ class Found(NamedTuple):
 
 
 def dump_files(folder: Path) -> list[Path]:
-    """Return the dumps that lie in a folder, by the names that ``record`` gives them, sorted.
+    """Return the dumps in a folder, sorted, by the names that ``record`` gives them.
 
     Raises
     ------
@@ -95,35 +112,33 @@ def dump_files(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def read_sources(
-    inputs: Sequence[DumpInput], *, verify: bool = False, each: Callable[[int, int], None] = lambda *_: None
-) -> Found:
-    """Read the header of every dump; one that cannot be read does not keep the others from being read.
+def read_sources(inputs: Sequence[DumpInput], *, verify: bool = False, progress: Progress = no_progress) -> Found:
+    """Read the header of every dump; one that cannot be read does not stop the rest.
 
     Parameters
     ----------
     inputs
-        Folders, files and dumps. A file that is named twice, or lies in a folder that is named too, is read once.
+        Folders, files and dumps. A file given twice, by name or through its folder, is read once.
     verify
         Whether to decode every dump and check its digests.
-    each
-        Called before each dump with its number and how many there are.
+    progress
+        Called before each header.
 
     Raises
     ------
     UsageError
-        There is no dump at all.
+        There is no dump.
     FileError
         A folder cannot be read.
     """
     folders: dict[Path, frozenset[str]] = {}
     given = list(_listed(inputs, folders))
     if not given:
-        where = ", ".join(map(str, folders)) or "what was given"
-        raise UsageError(f"no dumps in {where}; they are named *.dump.json or *.dump.msgpack, also .gz and .zst")
+        where = f" in {', '.join(map(str, folders))}" if folders else ""
+        raise UsageError(f"no dumps{where}; their names end in .dump.json or .dump.msgpack, also with .gz or .zst")
     sources, unreadable = [], []
     for number, (name, dump) in enumerate(given, 1):
-        each(number, len(given))
+        progress("headers", number, len(given))
         try:
             if dump is None:
                 sources.append(_of_file(name, verify=verify))
@@ -135,19 +150,19 @@ def read_sources(
 
 
 def changed_since(found: Found) -> Iterator[tuple[str, str]]:
-    """Yield the dumps that came, went or were written while the fleet was looked at, and which of these."""
+    """Yield the dumps that appeared, disappeared or were rewritten since they were read, and which of these."""
     for source in found.sources:
         if source.stamp is not None:
             now = _stamp_of(source.name)
             if now != source.stamp:
-                yield source.name, "is gone" if now is None else "was written again"
+                yield source.name, "disappeared" if now is None else "was rewritten"
     for folder, names in found.folders.items():
         try:
-            now_there = {path.name for path in dump_files(folder)}
+            present = {path.name for path in dump_files(folder)}
         except FileError:
-            yield str(folder), "is gone"
+            yield str(folder), "disappeared"
             continue
-        yield from ((str(folder / name), "came") for name in sorted(now_there - names))
+        yield from ((str(folder / name), "appeared") for name in sorted(present - names))
 
 
 def _listed(
@@ -179,10 +194,10 @@ def _stamp_of(name: str) -> _Stamp | None:
     try:
         status = Path(name).stat()
     except (OSError, ValueError):
-        return None  # reading says what is wrong with it
+        return None  # reading it raises the error
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _by_rank(source: Source) -> tuple[bool, int, str]:
+def _by_rank(source: Source) -> tuple[bool, int]:
     rank = source.header.environment.rank
-    return rank is None, rank or 0, source.name
+    return rank is None, rank or 0

@@ -49,11 +49,14 @@ from sigcontract.model.dump import (
     SignatureDump as SignatureDump,
 )
 from sigcontract.model.findings import (
+    CauseKind as CauseKind,
+    DiffCause as DiffCause,
     DumpDiff as DumpDiff,
     Evidence as Evidence,
     Finding as Finding,
     GraphDiff as GraphDiff,
     GraphPrediction as GraphPrediction,
+    GraphSize as GraphSize,
     UpdatePrediction as UpdatePrediction,
     Verdict as Verdict,
 )
@@ -129,6 +132,7 @@ from sigcontract.model.pydantic_schema import (
 )
 from sigcontract.model.record import (
     MAX_EXACT_INT as MAX_EXACT_INT,
+    ExactInt as ExactInt,
     Handle as Handle,
     Record as Record,
     Size as Size,
@@ -140,5 +144,23 @@ from sigcontract.model.renumbering import (
     Identities as Identities,
     Renumbering as Renumbering,
     local_fields as local_fields,
+)
+from sigcontract.model.results import (
+    DumpView as DumpView,
+    FileFault as FileFault,
+    FileRemark as FileRemark,
+    FunctionView as FunctionView,
+    GraphView as GraphView,
+    LostField as LostField,
+    Migration as Migration,
+    NodeBlock as NodeBlock,
+    NodeView as NodeView,
+    PendingGolden as PendingGolden,
+    ReviewReport as ReviewReport,
+    RuleEntry as RuleEntry,
+    RuleList as RuleList,
+    UnknownAttribute as UnknownAttribute,
+    ValidatedFile as ValidatedFile,
+    ValidationReport as ValidationReport,
 )
 from sigcontract.model.rows import Row as Row, node_row as node_row

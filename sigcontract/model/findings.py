@@ -10,11 +10,14 @@ from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.record import ExactInt, Record, Text, UInt32
 
 __all__ = [
+    "CauseKind",
+    "DiffCause",
     "DumpDiff",
     "Evidence",
     "Finding",
     "GraphDiff",
     "GraphPrediction",
+    "GraphSize",
     "UpdatePrediction",
     "Verdict",
 ]
@@ -105,13 +108,52 @@ class GraphPrediction(Record, frozen=True, kw_only=True):
     prediction: Annotated[UpdatePrediction, Meta(description="The answer.")]
 
 
+#: What happened to the nodes of a cause.
+CauseKind = Literal["changed", "added", "removed", "graph", "unknown"]
+
+
+class DiffCause(Record, frozen=True, kw_only=True):
+    """One distinct change of one or more nodes: the findings that all of them have in common."""
+
+    kind: Annotated[
+        CauseKind,
+        Meta(
+            description="changed: nodes of both graphs; added, removed: nodes of one; graph: the graph as a whole; "
+            "unknown: what cannot be told."
+        ),
+    ]
+    subject: Annotated[Text | None, Meta(description="Kernel name or node type; null: the nodes differ in it.")]
+    findings: Annotated[tuple[UInt32, ...], Meta(description="Indices in the findings of the graph, ascending.")]
+    count: Annotated[UInt32, Meta(description="Number of nodes, those inside child graphs counted one by one.")]
+    paths: Annotated[tuple[Text, ...], Meta(description="Paths of the first few nodes; removed ones in the old graph.")]
+
+
+class GraphSize(Record, frozen=True, kw_only=True):
+    """How large a graph is, graphs inside of its nodes left out."""
+
+    nodes: Annotated[UInt32, Meta(description="Nodes.")]
+    edges: Annotated[UInt32, Meta(description="Edges.")]
+    programmatic_edges: Annotated[UInt32, Meta(description="Programmatic edges among them (PDL).")]
+
+
 class GraphDiff(Record, frozen=True, kw_only=True):
     """Differences of one graph between two dumps."""
 
     label: Annotated[Text, Meta(description="Label; that of the new dump if both have one.")]
     old_label: Annotated[Text | None, Meta(description="Label in the old dump; null: the graph is new.")]
     new_label: Annotated[Text | None, Meta(description="Label in the new dump; null: the graph was removed.")]
-    verdict: Annotated[Verdict, Meta(description="The worst of the findings.")]
+    verdict: Annotated[
+        Verdict,
+        Meta(
+            description="identical: no findings. Within one capture that of an update of the old graph to the new; "
+            "else rejected where any finding is, since nothing goes stale then, or the worst of the findings."
+        ),
+    ]
+    old_size: Annotated[GraphSize | None, Meta(description="Of the old graph; null: there is none, or not stated.")]
+    new_size: Annotated[GraphSize | None, Meta(description="Of the new graph; null: there is none, or not stated.")]
+    causes: Annotated[
+        tuple[DiffCause, ...], Meta(description="The distinct changes by their first finding, what is unknown last.")
+    ]
     findings: Annotated[tuple[Finding, ...], Meta(description="In the order of the new graph's nodes.")]
 
 
@@ -119,6 +161,12 @@ class DumpDiff(Record, frozen=True, kw_only=True):
     """Differences between two dumps."""
 
     verdict: Annotated[Verdict, Meta(description="The worst over environment and graphs.")]
+    policy: Annotated[Text | None, Meta(description="The policy that says what a difference is; null: not stated.")]
+    one_capture: Annotated[
+        bool | None,
+        Meta(description="Whether one process wrote both dumps in one moment, so that handles hold; null: not stated."),
+    ]
+    not_compared: Annotated[tuple[Text, ...], Meta(description="What the policy leaves out.")]
     profile: Annotated[
         Text | None, Meta(description="Id of the driver profile that the verdicts hold for; null: none.")
     ]

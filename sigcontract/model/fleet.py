@@ -1,4 +1,4 @@
-"""Many dumps held against each other, as values: who captured the same, who did not, and what is missing."""
+"""Many dumps compared, as values: which ranks captured the same graphs, which did not, and what is missing."""
 
 from typing import Annotated, Literal
 
@@ -24,10 +24,10 @@ __all__ = [
     "RankDiffs",
 ]
 
-#: agree: every rank is there and captured the same. deviate: some rank did not. undetermined: neither can be said.
+#: agree: every rank is present and captured the same. deviate: some rank did not. undetermined: neither is known.
 FleetAnswer = Literal["agree", "deviate", "undetermined"]
 
-#: What keeps an answer from being complete, in the order in which a report tells it.
+#: What prevents a complete answer, in the order of a report.
 FleetGapKind = Literal[
     "unreadable",
     "changed",
@@ -53,23 +53,23 @@ FleetGapKind = Literal[
     "not-compared",
 ]
 
-_RANKS = "Ranks as ranges, 0-11,13-63; a dump that names no rank by its file."
+_RANKS = "Ranks as ranges, 0-11,13-63; a dump without a rank of its own by its file."
 
 
 class FleetDump(Record, frozen=True, kw_only=True):
-    """One dump that was read, and which process of the job it says it is of."""
+    """One dump, and the process of the job that it names."""
 
-    file: Annotated[Text, Meta(description="Path as it was given or found.")]
-    rank: Annotated[UInt32 | None, Meta(description="Rank in the job; null: the dump names none.")]
-    world_size: Annotated[UInt32 | None, Meta(description="Ranks in the job; null: the dump does not say.")]
+    file: Annotated[Text, Meta(description="Path as given or found.")]
+    rank: Annotated[UInt32 | None, Meta(description="Rank in the job; null: not in the dump.")]
+    world_size: Annotated[UInt32 | None, Meta(description="Ranks in the job; null: not in the dump.")]
     hostname: Annotated[Text | None, Meta(description="Host, or null where it was left out.")]
     created_at: Annotated[Text, Meta(description="UTC, ISO 8601, to the second.")]
 
 
 class FleetGap(Record, frozen=True, kw_only=True):
-    """Something that is missing, unreadable, or of another run: it keeps the answer from being complete."""
+    """A dump or fact that is missing, unreadable, or of another run, which prevents a complete answer."""
 
-    kind: Annotated[FleetGapKind, Meta(description="What it is.")]
+    kind: Annotated[FleetGapKind, Meta(description="Kind of gap.")]
     ranks: Annotated[Text, Meta(description=_RANKS)]
     detail: Annotated[Text, Meta(description="One sentence for a person.")]
 
@@ -85,16 +85,18 @@ class FleetChange(Record, frozen=True, kw_only=True):
 
 
 class FleetCause(Record, frozen=True, kw_only=True):
-    """One distinct change, in all graphs and at all nodes where it is."""
+    """One distinct change, with all graphs and nodes that have it."""
 
     kind: Annotated[
-        Literal["changed", "added", "removed", "graph", "unknown"], Meta(description="What happened to the nodes.")
+        Literal["changed", "added", "removed", "graph", "unknown"], Meta(description="How the nodes differ.")
     ]
     subject: Annotated[Text | None, Meta(description="The kernel's mangled name, or the node's type.")]
-    changes: Annotated[tuple[FleetChange, ...], Meta(description="What differs, in the order of the record's fields.")]
+    changes: Annotated[
+        tuple[FleetChange, ...], Meta(description="What differs, in the order of the fields of the record.")
+    ]
     labels: Annotated[tuple[Text, ...], Meta(description="Graphs that have it.")]
-    count: Annotated[UInt32, Meta(description="Nodes, over all of these graphs.")]
-    paths: Annotated[tuple[Text, ...], Meta(description="The first of them, in the first of these graphs.")]
+    count: Annotated[UInt32, Meta(description="Nodes in all of these graphs.")]
+    paths: Annotated[tuple[Text, ...], Meta(description="The first of the nodes, in the first of these graphs.")]
 
 
 class FleetClass(Record, frozen=True, kw_only=True):
@@ -104,58 +106,66 @@ class FleetClass(Record, frozen=True, kw_only=True):
     dumps: Annotated[tuple[UInt32, ...], Meta(description="Rows of the report's dumps, ascending.")]
     digests: Annotated[tuple[Text, ...], Meta(description="Portable digests, one for each label.")]
     causes: Annotated[
-        tuple[FleetCause, ...], Meta(description="What differs from the expected class, else from the first one.")
+        tuple[FleetCause, ...],
+        Meta(description="How the class differs from the expected one; in a split from the first."),
     ]
 
 
 class FleetGraphs(Record, frozen=True, kw_only=True):
-    """Graphs over which the ranks part alike, and the classes that they form there."""
+    """Graphs that split the ranks into the same classes, and those classes."""
 
-    group: Annotated[Text | None, Meta(description="The group of ranks, where the comparison was split into groups.")]
+    group: Annotated[Text | None, Meta(description="The group; null: no groups.")]
     labels: Annotated[tuple[Text, ...], Meta(description="Labels of the graphs, in the order of the dumps.")]
-    classes: Annotated[tuple[FleetClass, ...], Meta(description="The largest first, then by first rank.")]
+    classes: Annotated[tuple[FleetClass, ...], Meta(description="The largest first, then by the first rank.")]
     expected: Annotated[
         UInt32 | None,
-        Meta(description="The class that the others deviate from; null: none holds more than half, a split."),
+        Meta(
+            description="Index of the class that the others deviate from; null: a split, no class holds more than half."
+        ),
     ]
 
 
 class FleetCell(Record, frozen=True, kw_only=True):
-    """What some ranks have in one row of the table."""
+    """The values of some ranks in one row of the table."""
 
     ranks: Annotated[Text, Meta(description=_RANKS)]
     values: Annotated[tuple[ExactInt | Text | None, ...], Meta(description="One for each field; null: absent.")]
 
 
 class FleetRow(Record, frozen=True, kw_only=True):
-    """One place where the ranks part: nodes of one graph that have the same values on each rank."""
+    """One difference between ranks: nodes of one graph that differ in the same way."""
 
-    group: Annotated[Text | None, Meta(description="The group of ranks, where the comparison was split into groups.")]
+    group: Annotated[Text | None, Meta(description="The group; null: no groups.")]
     label: Annotated[Text, Meta(description="The graph.")]
-    path: Annotated[Text, Meta(description="The first of the nodes, in the expected graph where it is there.")]
+    path: Annotated[
+        Text,
+        Meta(description="The first of the nodes, in the expected graph; +nodes[I]: not in it, index in the other."),
+    ]
     count: Annotated[UInt32, Meta(description="Nodes.")]
-    fields: Annotated[tuple[Text, ...], Meta(description="What differs; empty text: the node as a whole.")]
+    fields: Annotated[tuple[Text, ...], Meta(description="Fields that differ; empty text: the node as a whole.")]
     cells: Annotated[tuple[FleetCell, ...], Meta(description="Distinct values, those of the expected class first.")]
 
 
 class FleetReport(Record, frozen=True, kw_only=True):
-    """What many dumps of one job say together."""
+    """The comparison of many dumps of one job."""
 
     answer: Annotated[
         FleetAnswer,
-        Meta(description="agree: all are there and the same. deviate: some differ. undetermined: neither can be said."),
+        Meta(description="agree: all are present and equal. deviate: some differ. undetermined: neither is known."),
     ]
-    reference: Annotated[Text | None, Meta(description="What was named as expected; null: the larger half decides.")]
-    group_by: Annotated[Text | None, Meta(description="The pattern that makes groups; null: all are compared.")]
-    world_size: Annotated[UInt32 | None, Meta(description="Ranks in the job; null: not said, or not by all alike.")]
-    dumps: Annotated[tuple[FleetDump, ...], Meta(description="Dumps that could be read, by rank.")]
-    graphs: Annotated[tuple[FleetGraphs, ...], Meta(description="All graphs, those that ranks part over first.")]
+    reference: Annotated[Text | None, Meta(description="The reference; null: more than half of the ranks decide.")]
+    group_by: Annotated[Text | None, Meta(description="The pattern of the groups; null: no groups.")]
+    world_size: Annotated[
+        UInt32 | None, Meta(description="Ranks in the job; null: in no dump, or not the same in all.")
+    ]
+    dumps: Annotated[tuple[FleetDump, ...], Meta(description="Dumps that can be read, by rank.")]
+    graphs: Annotated[tuple[FleetGraphs, ...], Meta(description="All graphs, those that differ first.")]
     rows: Annotated[tuple[FleetRow, ...], Meta(description="The table of what differs by rank.")]
-    gaps: Annotated[tuple[FleetGap, ...], Meta(description="What keeps the answer from being complete.")]
+    gaps: Annotated[tuple[FleetGap, ...], Meta(description="What prevents a complete answer.")]
 
 
 class RankDiff(Record, frozen=True, kw_only=True):
-    """How the dumps of some ranks differ between two runs: once for all ranks of which the same is to be said."""
+    """How the dumps of some ranks differ between two runs, once for all ranks with equal dumps."""
 
     ranks: Annotated[Text, Meta(description=_RANKS)]
     old_file: Annotated[Text, Meta(description="The old dump that was compared.")]
@@ -166,15 +176,15 @@ class RankDiff(Record, frozen=True, kw_only=True):
 class RankDiffs(Record, frozen=True, kw_only=True):
     """Two folders of dumps compared rank by rank."""
 
-    verdict: Annotated[Verdict, Meta(description="The worst of all; undetermined where a rank has no counterpart.")]
+    verdict: Annotated[Verdict, Meta(description="The worst of all; undetermined if a rank has no counterpart.")]
     diffs: Annotated[tuple[RankDiff, ...], Meta(description="By first rank.")]
     gaps: Annotated[tuple[FleetGap, ...], Meta(description="What could not be compared.")]
 
 
 class FleetQueryResult(Record, frozen=True, kw_only=True):
-    """The answer of an engine to a query on an exported data set."""
+    """The result of a query on an exported data set."""
 
-    query: Annotated[Text, Meta(description="Name of the query, or the file that it was read from.")]
-    engine: Annotated[Text, Meta(description="The engine that answered.")]
+    query: Annotated[Text, Meta(description="Name of the query, or its file.")]
+    engine: Annotated[Text, Meta(description="The engine that ran it.")]
     columns: Annotated[tuple[Text, ...], Meta(description="Names of the columns.")]
     rows: Annotated[tuple[tuple[ExactInt | Text | None, ...], ...], Meta(description="In the order of the query.")]

@@ -1,14 +1,34 @@
+from sigcontract.report.change_words import (
+    node_index as node_index,
+)
+from sigcontract.report.dump_view import (
+    DumpViewer as DumpViewer,
+)
 from sigcontract.report.github import (
     diff_github as diff_github,
+)
+from sigcontract.report.golden_text import (
+    disagreement_text as disagreement_text,
 )
 from sigcontract.report.graph_summary import (
     kernels_of as kernels_of,
     summary_lines as summary_lines,
-    unknown as unknown,
     usual_attributes as usual_attributes,
+)
+from sigcontract.report.graph_table import (
+    graph_lines as graph_lines,
 )
 from sigcontract.report.groups_text import (
     render_groups as render_groups,
+)
+from sigcontract.report.html_diff import (
+    diff_html as diff_html,
+)
+from sigcontract.report.html_fleet import (
+    fleet_html as fleet_html,
+)
+from sigcontract.report.html_show import (
+    show_html as show_html,
 )
 from sigcontract.report.markdown import (
     diff_markdown as diff_markdown,
@@ -17,6 +37,7 @@ from sigcontract.report.names import (
     demangle as demangle,
     is_too_long as is_too_long,
     safe as safe,
+    shortened as shortened,
 )
 from sigcontract.report.node_rows import (
     FunctionNumbers as FunctionNumbers,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["CONDITIONAL", "LOCATION", "MEMORY", "OPERATION", "value_word"]
+__all__ = ["CONDITIONAL", "HANDLE_FIELDS", "LOCATION", "MEMORY", "OPERATION", "value_word"]
 
 #: CUmemorytype.
 MEMORY: Final[Mapping[int, str]] = {1: "host", 2: "device", 3: "array", 4: "unified"}
@@ -40,7 +40,7 @@ _EDGE_WORDS: Final[Mapping[str, Mapping[int, str]]] = {
     "type": {0: "default", 1: "programmatic"},
     "from_port": {0: "default", 1: "programmatic", 2: "launch_order"},
 }
-_HANDLES: Final = frozenset(
+HANDLE_FIELDS: Final = frozenset(
     {
         "address",
         "context",
@@ -62,7 +62,7 @@ def value_word(field: str, value: int | str | None) -> int | str | None:
     last = _LAST.search(field)
     if last is None or not isinstance(value, int):
         return value
-    if last[1] in _HANDLES:
+    if last[1] in HANDLE_FIELDS:
         return f"{value:#x}"
     words = _EDGE_WORDS if field.startswith("dependencies") else _WORDS
     return words.get(last[1], {}).get(value, value)

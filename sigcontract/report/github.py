@@ -5,6 +5,7 @@ from sigcontract.model import (
     Finding,
     Verdict,
 )
+from sigcontract.report.left_out import left_out
 from sigcontract.report.names import shortened
 from sigcontract.report.phrases import change_in, counted, label_of, like_graphs, path_of, summary
 from sigcontract.update import (
@@ -35,7 +36,8 @@ def diff_github(diff: DumpDiff) -> str:
         found += ((finding, label) for finding in graphs[0].findings)
     found.sort(key=lambda labeled: -labeled[0].verdict.badness)
     lines = [_annotation(finding, label) for finding, label in found]
-    lines.append(_command("notice", "sigcontract diff", summary(diff)))
+    whole = [summary(diff)] if diff.findings else [summary(diff), left_out(diff)]
+    lines.append(_command("notice", "sigcontract diff", "\n".join(filter(None, whole))))
     return "\n".join(lines) + "\n"
 
 

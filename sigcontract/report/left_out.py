@@ -1,21 +1,14 @@
 """What a comparison that found nothing did not look at, and which policy would."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
+from sigcontract.model import DumpDiff
 
 __all__ = ["left_out"]
 
-_LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "exact": "not compared: arguments of kernels",
-        "share": "not compared: what an update carries, grid and arguments among it (--policy exact compares it)",
-        "share-functions": "not compared: what an update carries, functions and grid among it (--policy exact does)",
-        "portable": "not compared: addresses, handles beyond which are the same (--policy exact does), arguments",
-    }
-)
 
-
-def left_out(policy: str) -> str:
-    """Return one line on what a comparison under that policy leaves out."""
-    return _LEFT_OUT[policy]
+def left_out(diff: DumpDiff) -> str:
+    """Return one line on what a comparison leaves out; empty where it is not known."""
+    if not diff.not_compared:
+        return ""
+    always, *others = diff.not_compared
+    more = f"; {', '.join(others)} (--policy exact does)" if others else ""
+    return f"not compared: {always}{more}"

@@ -7,6 +7,7 @@ from sigcontract.model import (
     DumpDiff,
     Finding,
 )
+from sigcontract.report.left_out import left_out
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_in, label_of, like_graphs, path_of, profile_of, summary
 
@@ -20,8 +21,9 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 def diff_markdown(diff: DumpDiff) -> str:
     """Return the diff as headings and tables; graphs with the same findings share one."""
     lines = [f"## sigcontract diff: {plain(summary(diff))}", ""]
-    if diff.findings:
-        lines += [plain(profile_of(diff)), ""]
+    note = profile_of(diff) if diff.findings else left_out(diff)
+    if note:
+        lines += [plain(note), ""]
     if diff.environment:
         lines += ["### Environment", "", *_table(diff.environment), ""]
     for graphs in like_graphs(diff.graphs):

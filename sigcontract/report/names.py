@@ -128,24 +128,31 @@ def shortened(name: str, width: int) -> str:
     A name that ends with a compiler's number keeps its end.
     """
     bare = safe(_bare(demangle(name)))
-    if len(bare) > width > 3 * _END and _NUMBERED.fullmatch(bare):
+    if len(bare) > width > 2 * _END and _NUMBERED.fullmatch(bare):
         return bare[: width - _END - 1] + _ELLIPSIS + bare[-_END:]
     return elided(bare, width)
 
 
-def differing(old: str, new: str, width: int) -> tuple[str, str]:
-    """Return two demangled names, each at most ``width`` long, cut so that what differs between them is seen."""
-    left, right = safe(_bare(demangle(old))), safe(_bare(demangle(new)))
-    if left == right:
-        left, right = safe(demangle(old)), safe(demangle(new))
-    if max(len(left), len(right)) <= width:
-        return left, right
-    same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+def differing(*names: str, width: int) -> tuple[str, ...]:
+    """Return demangled names, each at most ``width`` long, cut so that what differs between them is seen.
+
+    Where no cut of that width shows a difference between each two of them, they come back whole.
+    """
+    bare = [safe(_bare(demangle(name))) for name in names]
+    if len(set(bare)) < len(set(names)):
+        bare = [safe(demangle(name)) for name in names]
+    if max(map(len, bare)) <= width:
+        return tuple(bare)
+    same = next((i for i, heads in enumerate(zip(*bare, strict=False)) if len(set(heads)) > 1), min(map(len, bare)))
     # The beginning of the last common word stays, so that the cut does not begin within what changed.
-    begin = max((left.rfind(mark, 0, same) + 1 for mark in _WORD_ENDS), default=0)
-    if begin <= width // 3:
-        return elided(left, width), elided(right, width)
-    return elided(_ELLIPSIS + left[begin:], width), elided(_ELLIPSIS + right[begin:], width)
+    begin = max((bare[0].rfind(mark, 0, same) + 1 for mark in _WORD_ENDS), default=0)
+    if same < width - 1 and begin <= width // 3:
+        begin = 0
+    elif same - begin > width // 2:
+        begin = same - width // 3  # a word so long that its beginning would push the difference out
+    lead = _ELLIPSIS if begin else ""
+    cut = [elided(lead + name[begin:], width) for name in bare]
+    return tuple(cut if len(set(cut)) == len(set(bare)) else bare)
 
 
 def elided(text: str, width: int) -> str:

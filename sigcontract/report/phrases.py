@@ -33,7 +33,7 @@ def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) 
     if old is None and new is None:
         return "not known"
     if isinstance(old, str) and isinstance(new, str):
-        old, new = differing(_told_apart(old), _told_apart(new), width)
+        old, new = differing(_told_apart(old), _told_apart(new), width=width)
     return f"{_value(old, width)} → {_value(new, width)}"
 
 

@@ -1,19 +1,20 @@
-"""Many dumps held against each other, as Markdown: for a pull request, a job's summary, a chat."""
+"""Many dumps compared, as Markdown: for a pull request, the summary of a job, a chat."""
 
 from collections.abc import Iterator
 
 from sigcontract.model import FleetReport
 from sigcontract.report.markdown import code_span, plain
 from sigcontract.report.phrases import counted
-from sigcontract.report.ranks_text import fleet_head, parted_head, values_of, what_changed, where_of, who
+from sigcontract.report.ranks_text import cell_texts, classes_head, fleet_head, ranks_of, what_changed, where_of, who
 
 __all__ = ["fleet_markdown"]
 
 _ROWS = 200
+_NAME = 160
 
 
 def fleet_markdown(report: FleetReport) -> str:
-    """Return a report on many dumps as Markdown, every name that comes out of a file inert."""
+    """Return a report on many dumps as Markdown, with every name that comes out of a file inert."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -22,12 +23,12 @@ def _lines(report: FleetReport) -> Iterator[str]:
     for graphs in report.graphs:
         if len(graphs.classes) == 1:
             continue
-        yield from ("", f"### {plain(parted_head(graphs))}", "", "| ranks | what | where |", "|---|---|---|")
+        yield from ("", f"### {plain(classes_head(graphs))}", "", "| ranks | what | where |", "|---|---|---|")
         base = graphs.expected or 0
         yield f"| {plain(who(graphs.classes[base], report))} | {'expected' if graphs.expected is not None else ''} | |"
-        for place, each in enumerate(graphs.classes):
-            if place != base and not each.causes:
-                yield f"| {plain(who(each, report))} | by digest alone | |"
+        for index, each in enumerate(graphs.classes):
+            if index != base and not each.causes:
+                yield f"| {plain(who(each, report))} | by digest; the cause was not determined | |"
             for cause in each.causes:
                 where = where_of(cause, len(graphs.labels))
                 yield f"| {plain(who(each, report))} | {plain(what_changed(cause))} | {plain(where)} |"
@@ -36,7 +37,8 @@ def _lines(report: FleetReport) -> Iterator[str]:
         yield from ("| graph | node | ranks and values |", "|---|---|---|")
         for row in report.rows[:_ROWS]:
             cells = "<br>".join(
-                f"{plain(cell.ranks)}: {plain(values_of(row.fields, cell.values))}" for cell in row.cells
+                f"{plain(ranks_of(cell.ranks))}: {plain(text)}"
+                for cell, text in zip(row.cells, cell_texts(row, _NAME), strict=True)
             )
             nodes = f" and {row.count - 1} more" if row.count > 1 else ""
             yield f"| {plain(row.label)} | {code_span(row.path)}{nodes} | {cells} |"

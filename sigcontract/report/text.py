@@ -156,7 +156,7 @@ def _lines(comparison: DumpComparison, page: _Page, *, verdicts: bool | None) ->
     if result.findings:
         yield from page.wrapped(profile_of(result))
     else:
-        yield from page.wrapped(left_out(comparison.policy))
+        yield from page.wrapped(left_out(result))
     if result.environment:
         yield ""
         yield page("environment", _BOLD)

@@ -1,3 +1,9 @@
+from sigcontract.update.arrangement import (
+    NodeOrder as NodeOrder,
+    StructureUndecided as StructureUndecided,
+    compact_portable_form as compact_portable_form,
+    portable_order as portable_order,
+)
 from sigcontract.update.attributes import (
     ABSENT as ABSENT,
     Difference as Difference,
@@ -9,6 +15,9 @@ from sigcontract.update.changes import (
     corresponding_changes as corresponding_changes,
     is_of_function as is_of_function,
     node_changes as node_changes,
+)
+from sigcontract.update.exec_state import (
+    ExecState as ExecState,
 )
 from sigcontract.update.field_rules import (
     field_differences as field_differences,
@@ -68,6 +77,12 @@ from sigcontract.update.similarity import (
 from sigcontract.update.single_exec import (
     single_exec_finding as single_exec_finding,
     sole_exec as sole_exec,
+)
+from sigcontract.update.structure import (
+    Reordering as Reordering,
+    is_chain as is_chain,
+    node_order as node_order,
+    reordered as reordered,
 )
 from sigcontract.update.undetermined import (
     WITHOUT_VALUE as WITHOUT_VALUE,

@@ -29,7 +29,7 @@ from sigcontract.update.labels import by_label
 from sigcontract.update.policies import POLICIES, check_policy, judged_key, judged_same
 from sigcontract.update.similarity import similarity_key
 from sigcontract.update.single_exec import single_exec_finding
-from sigcontract.wire import explains_invalid
+from sigcontract.wire import explains_invalid, portable_digest
 
 __all__ = [
     "MEMORY_SOURCE",
@@ -140,7 +140,8 @@ class Grouping(Generic[G]):
     """Graphs grouped by what is the same under a policy.
 
     Two graphs of one key of which everything is known are the same, so a graph is found by its key and compared with
-    none. Graphs are expected to be valid, and are kept alive here, as the judge requires.
+    none, but under ``portable`` with the first of each group of its key, where its nodes stand in an order that none
+    of the group had. Graphs are expected to be valid, and are kept alive here, as the judge requires.
 
     Parameters
     ----------
@@ -162,7 +163,9 @@ class Grouping(Generic[G]):
         self._judge = judge
         self._judged: dict[int, tuple[str | None, tuple[Finding, ...] | None]] = {}
         self._members: list[list[G]] = []
-        self._open: dict[str, int] = {}
+        self._digests: dict[int, str] = {}
+        #: By key, the groups that others can join.
+        self._open: dict[str, list[int]] = {}
         self._arrivals: list[tuple[G, Group[G]]] = []
         self._counted = 0
         self._by_kinds: dict[frozenset[tuple[tuple[int, str], int]], tuple[_Kinds, list[int]]] = {}
@@ -189,16 +192,33 @@ class Grouping(Generic[G]):
         if alone is None:
             alone = unknown = self.alone(graph) if unknown is None else unknown
         self._judged[id(graph)] = digest, unknown
-        index = None if alone else self._open.get(digest)
+        index = None if alone else self._joined(digest, graph)
         if index is None:
             index = len(self.groups)
             self._members.append([])
             self.groups.append(Group(index, digest, alone, self._members[index]))
             if not alone:
-                self._open[digest] = index
+                self._open.setdefault(digest, []).append(index)
         self._members[index].append(member)
         self._arrivals.append((member, self.groups[index]))
         return self.groups[index]
+
+    def _joined(self, key: str, graph: GraphSignature) -> int | None:
+        """Return the index of the group that a graph of that key is of, None if it is the first of its own."""
+        known = self._open.get(key, ())
+        if self.policy != "portable":
+            return known[0] if known else None
+        for index in known:
+            first = self._members[index][0].graph
+            if self._digest(first) == self._digest(graph) or not self.differences(first, graph):
+                return index
+        return None
+
+    def _digest(self, graph: GraphSignature) -> str:
+        known = self._digests.get(id(graph))
+        if known is None:
+            known = self._digests[id(graph)] = portable_digest(graph)
+        return known
 
     def alone(self, graph: GraphSignature) -> tuple[Finding, ...]:
         """Return why a graph must share no executable: CUDA allows one of it, or something of it is unknown."""

@@ -1,6 +1,6 @@
 """Refusals and differences of two paired nodes: every field by its rule."""
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from sigcontract.model import (
     PREFERRED_CLUSTERS_SINCE,
@@ -11,7 +11,10 @@ from sigcontract.model import (
     UpdateResult,
     Verdict,
 )
+from sigcontract.profiles import PROFILES, shipped_profile
 from sigcontract.update.attributes import AttributeSet, Difference, Effects, attribute_path, by_rule, value_text
+from sigcontract.update.identity import Identity, function_identity, function_texts
+from sigcontract.update.kernel_state import UNKNOWN, KernelState
 from sigcontract.update.memory_nodes import node_barriers, node_differences
 from sigcontract.update.pairing import Doubt, NodeRefusal, first_refusal
 from sigcontract.update.rules import RULES
@@ -21,13 +24,9 @@ if TYPE_CHECKING:
 
     from sigcontract.model import (
         DriverProfile,
-        FunctionFacts,
     )
 
-__all__ = ["NodeJudge", "contradiction", "effective_cluster", "function_identity", "may_prefer_cluster"]
-
-#: same: proven in one load epoch. reused: one handle, two functions. unknown: no handle to compare.
-Identity = Literal["same", "other", "reused", "unknown"]
+__all__ = ["NodeJudge", "effective_cluster", "may_prefer_cluster"]
 
 _FUNCTION_CHANGE: Final = UpdateResult.ERROR_UNSUPPORTED_FUNCTION_CHANGE
 _NO_CLUSTER: Final = Dim3(x=0, y=0, z=0)
@@ -53,6 +52,10 @@ class NodeJudge:
         self._cooperative_refused = profile is not None and profile.cooperative_function_update == "rejected"
         #: Whether an update carries the cluster at any time.
         self.cluster_follows = profile is not None and profile.cluster_fixed_at == "never"
+        #: Whether the model of `sigcontract.update.kernel_state` was measured on this driver: a shipped profile.
+        self.has_state_model: Final = (
+            profile is not None and profile.id in PROFILES and profile == shipped_profile(profile.id)
+        )
         self.effects = Effects(profile, flags)
         self._launches: dict[tuple[int, ...], tuple[object, list[Difference]]] = {}
         self._preference_counts = self.effects.of(AttributeId.PREFERRED_CLUSTER_DIMENSION).kind != "none"
@@ -86,7 +89,7 @@ class NodeJudge:
         yield from effects.barriers(effects.set_of(held.attributes), effects.set_of(candidate.attributes))
         identity = function_identity(held, candidate)
         if self._cooperative_refused and self.is_cooperative(candidate) and identity in ("other", "reused"):
-            texts = _functions(held, candidate, identity)
+            texts = function_texts(held, candidate, identity)
             yield NodeRefusal("kernel.cooperative-function-rejected", None, ".func", *texts)
         if held.context == candidate.context and (held.context or identity == "same"):
             return
@@ -116,7 +119,9 @@ class NodeJudge:
 
     # Effects of an accepted update.
 
-    def differences(self, held: NodeSignature, candidate: NodeSignature, fixed: NodeSignature) -> list[Difference]:
+    def differences(
+        self, held: NodeSignature, candidate: NodeSignature, fixed: "NodeSignature | KernelState"
+    ) -> list[Difference]:
         """Return the differences between two nodes that the driver pairs and does not refuse.
 
         Parameters
@@ -126,8 +131,13 @@ class NodeJudge:
         candidate
             The node that the update gives it.
         fixed
-            The node at the exec's first upload or launch, which stale values come from.
+            The node at the exec's first upload or launch, which stale values come from; or what the history of the
+            exec left of its node.
         """
+        if isinstance(fixed, KernelState):
+            if isinstance(held, KernelNodeSignature) and isinstance(candidate, KernelNodeSignature):
+                return self._kernel_after(held, candidate, fixed)
+            return list(node_differences(held, candidate))
         if (
             isinstance(held, KernelNodeSignature)
             and isinstance(candidate, KernelNodeSignature)
@@ -145,13 +155,7 @@ class NodeJudge:
         one_function = held_identity == fixed_identity == "same"
         if not one_function:
             found.extend(self._function(held, candidate, held_identity, fixed_identity))
-        if held.grid_dim != candidate.grid_dim:
-            found.append(by_rule("kernel.grid-dim", ".grid_dim", str(held.grid_dim), str(candidate.grid_dim)))
-        if held.block_dim != candidate.block_dim:
-            found.append(by_rule("kernel.block-dim", ".block_dim", str(held.block_dim), str(candidate.block_dim)))
-        if held.dynamic_shared_mem_bytes != candidate.dynamic_shared_mem_bytes:
-            sizes = held.dynamic_shared_mem_bytes, candidate.dynamic_shared_mem_bytes
-            found.append(by_rule("kernel.dynamic-shared-mem", ".dynamic_shared_mem_bytes", *sizes))
+        found.extend(_launch_dimensions(held, candidate))
         parts = held.attributes, candidate.attributes, held.function, candidate.function
         key = (id(parts[0]), id(parts[1]), id(parts[2]), id(parts[3])) if fixed is held and one_function else None
         known = self._launches.get(key) if key else None
@@ -179,18 +183,90 @@ class NodeJudge:
         if before is None or after is None or launched is None:
             found.append(self._cluster_unknown(held, candidate, before, after))
         elif not before == after == launched:
-            must = any(n.function is not None and n.function.cluster_size_must_be_set for n in (held, candidate, fixed))
+            must = _needs_cluster_size(held, candidate, fixed)
             found.append(self._cluster(before, after, launched, one_function=one_function, must=must))
-        prefers = self._preference_counts and (
-            may_prefer_cluster(held) or may_prefer_cluster(candidate) or may_prefer_cluster(fixed)
-        )
-        found.extend(self.effects.differences(old, new, first, prefers_cluster=prefers))
+        found.extend(self._attributes(held, candidate, fixed))
         return found
+
+    def _attributes(
+        self, held: KernelNodeSignature, candidate: KernelNodeSignature, fixed: KernelNodeSignature
+    ) -> tuple[Difference, ...]:
+        set_of = self.effects.set_of
+        sets = set_of(held.attributes), set_of(candidate.attributes), set_of(fixed.attributes)
+        prefers = self._preference_counts and any(map(may_prefer_cluster, (held, candidate, fixed)))
+        return self.effects.differences(*sets, prefers_cluster=prefers)
+
+    # Effects on an executable whose history is known.
+
+    def state_of(self, node: KernelNodeSignature) -> KernelState:
+        """Return the state of a node that an executable is instantiated from."""
+        return KernelState.instantiated(node, self._cluster_of(node))
+
+    def state_after(self, state: KernelState, held: KernelNodeSignature, candidate: KernelNodeSignature) -> KernelState:
+        """Return the state of a node after an update that the driver accepted."""
+        cooperative = self.is_cooperative(candidate)
+        return state.updated(held, candidate, self._cluster_of(candidate), cooperative=cooperative)
+
+    def _kernel_after(
+        self, held: KernelNodeSignature, candidate: KernelNodeSignature, state: KernelState
+    ) -> list[Difference]:
+        """Judge an update of an executable's node by its state; where that is not measured, by its first node."""
+        if not self.has_state_model:
+            return self._kernel(held, candidate, state.first)
+        after = self.state_after(state, held, candidate)
+        found = list(self._function_after(held, candidate, after))
+        found.extend(_launch_dimensions(held, candidate))
+        cluster = self._cluster_after(held, candidate, after)
+        if cluster is not None:
+            found.append(cluster)
+        found.extend(self._attributes(held, candidate, state.first))
+        return found
+
+    def _function_after(
+        self, held: KernelNodeSignature, candidate: KernelNodeSignature, after: KernelState
+    ) -> "Iterator[Difference]":
+        since = function_identity(held, candidate)
+        texts = function_texts(held, candidate, since)
+        others = [node for node in after.functions if function_identity(node, candidate) != "same"]
+        if since == "unknown":
+            yield by_rule("kernel.function-unknown", ".func", *texts)
+        elif others:
+            verdict = Verdict.UNDETERMINED if since == "same" else Verdict.STALE
+            texts = function_texts(others[0], candidate, function_identity(others[0], candidate))
+            yield Difference("kernel.cooperative-function", ".func", verdict, "measured", *texts)
+        elif since != "same" and self.is_cooperative(candidate):
+            yield Difference("kernel.cooperative-function", ".func", Verdict.UPDATABLE, "measured", *texts)
+        elif since != "same":
+            yield by_rule("kernel.handle-reused" if since == "reused" else "kernel.function", ".func", *texts)
+
+    def _cluster_after(
+        self, held: KernelNodeSignature, candidate: KernelNodeSignature, after: KernelState
+    ) -> Difference | None:
+        """Compare the clusters that a launch may run with to the one that a fresh exec launches."""
+        before, wanted = self._cluster_of(held), self._cluster_of(candidate)
+        if before is None or wanted is None or UNKNOWN in after.clusters:
+            return self._cluster_unknown(held, candidate, before, wanted)
+        others = sorted(cluster for cluster in after.clusters if cluster != wanted)
+        wrong = [cluster for cluster in others if not _one_block_each(cluster, wanted)]
+        if wrong and len(wrong) == len(after.clusters):
+            return Difference("kernel.cluster-dim", _CLUSTER, Verdict.STALE, "measured", wrong[0], wanted)
+        if wrong:
+            return by_rule("kernel.cluster-carried", _CLUSTER, wrong[0], wanted)
+        if others:
+            found = by_rule("kernel.cluster-one", _CLUSTER, others[0], wanted)
+            must = _needs_cluster_size(held, candidate, after.first)
+            return found if must else found._replace(verdict=Verdict.HARMLESS, evidence="measured")
+        if before != wanted:
+            return Difference("kernel.cluster-dim", _CLUSTER, Verdict.UPDATABLE, "measured", before, wanted)
+        return None
+
+    def _cluster_of(self, node: KernelNodeSignature) -> str | None:
+        return _effective(node, self.effects.set_of(node.attributes).cluster)
 
     def _function(
         self, held: KernelNodeSignature, candidate: KernelNodeSignature, since_held: Identity, since_fixed: Identity
     ) -> "Iterator[Difference]":
-        texts = _functions(held, candidate, since_held)
+        texts = function_texts(held, candidate, since_held)
         if "unknown" in (since_held, since_fixed):
             yield by_rule("kernel.function-unknown", ".func", *texts)
         elif self.is_cooperative(candidate):
@@ -248,32 +324,19 @@ class NodeJudge:
         return Difference(rule.id, _CLUSTER, rule.verdict, rule.evidence, launched, after)
 
 
-def function_identity(a: KernelNodeSignature, b: KernelNodeSignature) -> Identity:
-    """Return whether two nodes of one process run the same function.
-
-    Handles prove it inside one load epoch; a handle whose name or facts have changed is another function. Without a
-    handle, other names or facts prove that the functions differ, and nothing proves that they are one.
-    """
-    if a.kern != b.kern or a.func != b.func:
-        if (a.kern or a.func) and (b.kern or b.func):
-            return "other"
-        known = False
-    else:
-        known = (a.kern or a.func) != 0
-    if a.name == b.name and (a.function == b.function or contradiction(a.function, b.function) is None):
-        return "same" if known else "unknown"
-    return "reused" if known else "other"
+def _launch_dimensions(held: KernelNodeSignature, candidate: KernelNodeSignature) -> "Iterator[Difference]":
+    if held.grid_dim != candidate.grid_dim:
+        yield by_rule("kernel.grid-dim", ".grid_dim", str(held.grid_dim), str(candidate.grid_dim))
+    if held.block_dim != candidate.block_dim:
+        yield by_rule("kernel.block-dim", ".block_dim", str(held.block_dim), str(candidate.block_dim))
+    if held.dynamic_shared_mem_bytes != candidate.dynamic_shared_mem_bytes:
+        sizes = held.dynamic_shared_mem_bytes, candidate.dynamic_shared_mem_bytes
+        yield by_rule("kernel.dynamic-shared-mem", ".dynamic_shared_mem_bytes", *sizes)
 
 
-def contradiction(a: "FunctionFacts | None", b: "FunctionFacts | None") -> str | None:
-    """Return the first fact that is known on both sides and differs, or None. Unknown facts contradict nothing."""
-    if a is None or b is None:
-        return None
-    for name in a.__struct_fields__:
-        old, new = getattr(a, name), getattr(b, name)
-        if old is not None and new is not None and old != new:
-            return name
-    return None
+def _needs_cluster_size(*nodes: KernelNodeSignature) -> bool:
+    """Whether a function requires a cluster size at its launch (CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET)."""
+    return any(node.function is not None and node.function.cluster_size_must_be_set for node in nodes)
 
 
 def effective_cluster(node: KernelNodeSignature, attributes: AttributeSet) -> str | None:
@@ -306,15 +369,3 @@ def _one_block_each(a: str, b: str) -> bool:
 
 def _cluster_state(node: KernelNodeSignature) -> int | str:
     return value_text(node.attribute(AttributeId.CLUSTER_DIMENSION))
-
-
-def _functions(a: KernelNodeSignature, b: KernelNodeSignature, identity: Identity) -> tuple[str, str]:
-    """Return what distinguishes two functions, each in its own words."""
-    if a.name != b.name:
-        return a.name, b.name
-    fact = contradiction(a.function, b.function)
-    if identity == "reused" and fact is not None:
-        return f"{fact} {getattr(a.function, fact)}", f"{fact} {getattr(b.function, fact)}"
-    if a.kern == b.kern and a.func != b.func:
-        return f"{a.func:#x}", f"{b.func:#x}"
-    return f"kern {a.kern:#x}, func {a.func:#x}", f"kern {b.kern:#x}, func {b.func:#x}"

@@ -5,33 +5,36 @@ every policy what is unknown (an unreadable attribute, a function without a hand
 same as nothing, itself included.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sigcontract.errors import UsageError
 from sigcontract.model import (
     AttributeId,
-    Dependency,
     Finding,
     GraphSignature,
     KernelNodeSignature,
     NodeSignature,
     Verdict,
 )
+from sigcontract.update.arrangement import (
+    compact_portable_form,
+    structure_key,
+)
 from sigcontract.update.attributes import ABSENT, Difference, Effects, by_rule
-from sigcontract.update.changes import corresponding_changes, node_changes
-from sigcontract.update.field_rules import field_differences
-from sigcontract.update.function_changes import unproven_function
-from sigcontract.update.kernels import NodeJudge, function_identity, may_prefer_cluster
-from sigcontract.update.pairing import body_pairs, pair_graphs, subject_of
-from sigcontract.update.predict import Findings, LocatedDifference, differences_along, located_refusal
+from sigcontract.update.by_index import STRUCTURE, differences_by_index, recorded
+from sigcontract.update.changes import node_changes
+from sigcontract.update.identity import function_identity
+from sigcontract.update.kernels import NodeJudge, may_prefer_cluster
+from sigcontract.update.located import LocatedDifference, differences_along, located_refusal
+from sigcontract.update.pairing import pair_graphs, subject_of
+from sigcontract.update.portable import portable_differences
+from sigcontract.update.predict import Findings
 from sigcontract.update.share_key import share_key
 from sigcontract.wire import (
     digest,
     explains_invalid,
-    portable_digest,
-    portable_form,
     wrong_type,
 )
 
@@ -71,18 +74,6 @@ _OTHER_FUNCTION: Final = frozenset(
     }
 )
 _SHARE_POLICIES: Final = ("share", "share-functions")
-#: What a number of a portable form stands for, by the rule that a change of it has in one process.
-_CORRESPONDENCE: Final = {"kernel.function": "portable.function", "kernel.context": "portable.context"}
-
-#: Fields whose values are such numbers.
-_NUMBERS: Final = (".func", ".context")
-#: Rules of differences between nodes of one index that say nothing of the pairs that the driver makes.
-_STRUCTURE: Final = frozenset(
-    {"node.type", "node.opaque", "topology.dependency", "topology.dependency-count", "edge.data"}
-)
-
-#: What differs between two nodes of one graph each.
-Changes = Callable[[NodeSignature, NodeSignature], Iterable[Difference]]
 #: A difference, and whether it keeps the graphs apart.
 SharingDifference = tuple[LocatedDifference, bool]
 
@@ -149,10 +140,10 @@ def same(
 def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> PolicyAnswer:
     """Answer as `same` does, for valid graphs, by a judge that remembers the records that it saw."""
     reasons, all_found = Findings(judge.profile), []
-    for placed, blocks in _POLICIES[policy].compare(a, b, judge):
-        all_found.append(placed[0].verdict)
+    for located, blocks in _POLICIES[policy].compare(a, b, judge):
+        all_found.append(located[0].verdict)
         if blocks:
-            reasons.add(placed)
+            reasons.add(located)
     blocking = reasons.collapsed()
     return PolicyAnswer(policy, not blocking, Verdict.of_update(all_found), blocking)
 
@@ -161,7 +152,8 @@ def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJu
 def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = None, *, flags: int = 0) -> str:
     """Return a text that is equal for graphs that are the same under a policy.
 
-    Graphs of different keys are never the same; of equal keys they are, unless `same` finds something unknown.
+    Graphs of different keys are never the same; of equal keys they are, unless `same` finds something unknown. A key
+    of ``portable`` does not depend on the order of the nodes, and `same` has the last word on graphs of one key, too.
 
     Parameters
     ----------
@@ -211,8 +203,8 @@ def check_policy(name: str) -> None:
 
 
 def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
-    for placed in _as_paired(a, b, judge):
-        yield placed, True
+    for located in _as_paired(a, b, judge):
+        yield located, True
     for path, node in b.walk():
         for difference in judge.unknowns(node):
             if difference.old != ABSENT:  # what nobody asked for is no recorded field, and those are compared
@@ -223,10 +215,10 @@ def _as_paired(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterat
     """Yield what differs between nodes of one index, or, where the driver pairs others, between those that it pairs."""
 
     def changes(old: NodeSignature, new: NodeSignature) -> list[Difference]:
-        return _recorded(node_changes(old, new, judge))
+        return recorded(node_changes(old, new, judge))
 
-    found = list(_by_index(a, b, changes))
-    structure = [placed for placed in found if placed[0].rule in _STRUCTURE]
+    found = list(differences_by_index(a, b, changes))
+    structure = [located for located in found if located[0].rule in STRUCTURE]
     pairing = pair_graphs(a, b, judge.refusal) if structure else None
     if pairing is None or pairing.refusal is not None:
         yield from found
@@ -236,28 +228,6 @@ def _as_paired(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterat
             yield difference, pair.candidate_path, subject_of(pair.candidate)
     for difference, path, subject in structure:  # an order of nodes that the driver takes is a difference all the same
         yield difference._replace(verdict=Verdict.UPDATABLE), path, subject
-
-
-def _portable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
-    def changes(old: NodeSignature, new: NodeSignature) -> Iterator[Difference]:
-        for difference in _recorded(corresponding_changes(old, new, judge)):
-            if difference.rule in _CORRESPONDENCE and difference.field in _NUMBERS:
-                yield difference._replace(rule=_CORRESPONDENCE[difference.rule])
-            elif difference.rule != "function.name-not-durable":  # told of each node below
-                yield difference
-
-    if a is not b:
-        for placed in _by_index(portable_form(a), portable_form(b), changes):
-            yield placed, True
-    for graph in (a,) if a == b else (a, b):
-        for path, node in graph.walk():
-            for difference in _portable_unknowns(node, judge):
-                yield (difference, path, subject_of(node)), True
-
-
-def _recorded(changes: Iterable[Difference]) -> list[Difference]:
-    """Return the changes without those that say of two equal fields that neither is known."""
-    return [c for c in changes if c.old != c.new or c.rule in ("kernel.attribute-origin", "function.facts-unknown")]
 
 
 def _share(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
@@ -272,8 +242,8 @@ def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str)
     pairing = pair_graphs(a, b, judge.refusal)
     if pairing.refusal is not None:
         yield located_refusal(pairing.refusal), True
-    for placed in differences_along(pairing, (a, b), judge):
-        yield placed, blocks_sharing(policy, placed[0], judge.effects)
+    for located in differences_along(pairing, (a, b), judge):
+        yield located, blocks_sharing(policy, located[0], judge.effects)
     if pairing.refusal is None and a is not b:  # with itself, a graph is paired node by node
         for pair in pairing.walk(a, b):
             old, new = pair.held, pair.candidate
@@ -306,45 +276,6 @@ def is_unproven(old: KernelNodeSignature, new: KernelNodeSignature, judge: NodeJ
     return decides and may_prefer_cluster(old) != may_prefer_cluster(new)
 
 
-def _by_index(a: GraphSignature, b: GraphSignature, changes: Changes, at: str = "") -> Iterator[LocatedDifference]:
-    """Yield what differs between nodes of one index: the order is part of the record."""
-    if a is b or a == b:
-        return
-    if len(a.nodes) != len(b.nodes):
-        yield _placed("topology.node-count", f"{at}nodes", None, len(a.nodes), len(b.nodes))
-        return
-    for index, (old, new) in enumerate(zip(a.nodes, b.nodes, strict=True)):
-        path, subject = f"{at}nodes[{index}]", subject_of(new)
-        if old is not new and old != new:
-            for difference in changes(old, new):
-                yield difference, path, subject
-            for below, old_body, new_body in body_pairs(old, new):
-                yield from _by_index(old_body, new_body, changes, path + below)
-        yield from _edges(a.dependencies[index], b.dependencies[index], f"{at}dependencies[{index}]", subject)
-
-
-def _edges(
-    old: tuple[Dependency, ...], new: tuple[Dependency, ...], at: str, subject: str
-) -> Iterator[LocatedDifference]:
-    if old == new:
-        return
-    if len(old) != len(new):
-        yield _placed("topology.dependency-count", at, subject, len(old), len(new))
-        return
-    for index, (before, after) in enumerate(zip(old, new, strict=True)):
-        for difference in field_differences(before, after):
-            yield difference, f"{at}[{index}]", subject
-
-
-def _portable_unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Difference]:
-    """Yield what keeps a node from being the same as any in another process."""
-    for difference in judge.unknowns(node):
-        if difference.rule != "kernel.function-unknown":  # no handle holds in another process anyway
-            yield difference
-    if isinstance(node, KernelNodeSignature):
-        yield from unproven_function(node)
-
-
 def _facts(node: KernelNodeSignature) -> str:
     if node.function is None:
         return "not recorded"
@@ -352,16 +283,12 @@ def _facts(node: KernelNodeSignature) -> str:
     return f"unknown: {', '.join(unknown)}" if unknown else "known"
 
 
-def _placed(rule_id: str, path: str, subject: str | None, old: int | str, new: int | str) -> LocatedDifference:
-    return by_rule(rule_id, "", old, new), path, subject
-
-
 _POLICIES: Final[Mapping[str, _Policy]] = MappingProxyType(
     {
         "exact": _Policy(_exact, lambda graph, _: digest(graph)),
         "share": _Policy(_share, lambda graph, judge: share_key(graph, judge, functions=False)),
         "share-functions": _Policy(_share_functions, lambda graph, judge: share_key(graph, judge, functions=True)),
-        "portable": _Policy(_portable, lambda graph, _: portable_digest(graph)),
+        "portable": _Policy(portable_differences, lambda graph, _: structure_key(compact_portable_form(graph))),
     }
 )
 

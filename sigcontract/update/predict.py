@@ -1,10 +1,10 @@
 """What cuGraphExecUpdate would answer, and whether the exec would then run what a fresh one runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from sigcontract.errors import UsageError
 from sigcontract.model import (
     Finding,
     UpdatePrediction,
@@ -13,8 +13,10 @@ from sigcontract.model import (
     holds_graphs,
 )
 from sigcontract.update.attributes import Difference, by_rule, evidence_under
+from sigcontract.update.exec_state import ExecState
 from sigcontract.update.kernels import NodeJudge
-from sigcontract.update.pairing import Pairing, Refusal, body_pairs, pair_graphs, subject_of
+from sigcontract.update.located import LocatedDifference, Origin, differences_along, located_refusal
+from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.wire import (
     explains_invalid,
 )
@@ -25,15 +27,13 @@ if TYPE_CHECKING:
         GraphSignature,
         NodeSignature,
     )
+    from sigcontract.update.kernel_state import KernelState
 
 __all__ = [
     "MAX_ALSO",
     "Findings",
-    "LocatedDifference",
-    "differences_along",
     "finding_of",
     "judged_update",
-    "located_refusal",
     "predict_update",
 ]
 
@@ -45,26 +45,22 @@ MAX_ALSO: Final = 8
 #: Longer texts are cut in findings: a kernel's name may have 65,536 characters, and stand in a finding three times.
 _LONGEST, _KEPT = 1024, 512
 
-#: A difference, the path of its node in the candidate, and the node for people (None: the graphs as a whole differ).
-LocatedDifference = tuple[Difference, str, str | None]
-
-#: The node that each node of the exec's graph was at the first launch, by path; None: they are the same.
-Origin = dict[str, "NodeSignature"] | None
-
 
 @explains_invalid("held", "candidate", "profile", "fixed")
 def predict_update(
     held: "GraphSignature",
     candidate: "GraphSignature",
     profile: "DriverProfile | None" = None,
-    fixed: "GraphSignature | None" = None,
+    fixed: "GraphSignature | ExecState | None" = None,
     *,
     flags: int = 0,
 ) -> UpdatePrediction:
     """Predict cuGraphExecUpdate of an exec to another graph of the same process.
 
-    It speaks of an exec of which every earlier update was safe. After one that was taken all the same, what the exec
-    runs is not known, and an update that is called safe then does not mend it: instantiate anew.
+    With a graph as ``fixed``, or none, it speaks of an exec of which every earlier update was safe. After one that was
+    taken all the same, what the exec runs is not known, and an update that is called safe then does not mend it:
+    instantiate anew. With an `ExecState` it speaks of the history that the state followed: an update is safe
+    only where the next launch is right whatever else ran on the device in between.
 
     Parameters
     ----------
@@ -79,6 +75,7 @@ def predict_update(
         The graph that the exec held at its first upload or launch, which fixes what is stale; ``held`` where not
         given. Its nodes are followed to the candidate's through the pairing with ``held``. Where it cannot be
         updated to ``held`` the exec cannot have held both, and the verdict is undetermined at best.
+        Or the state of the exec, which holds ``held``; kernel nodes are then judged by what each may run.
     flags
         CUgraphInstantiate_flags of the exec; USE_NODE_PRIORITY (8) makes the priority unchangeable.
 
@@ -86,7 +83,14 @@ def predict_update(
     -------
     UpdatePrediction
         ``result`` is None where the record does not tell whether the driver refuses, or with which code.
+
+    Raises
+    ------
+    UsageError
+        ``fixed`` is the state of an exec that holds another graph.
     """
+    if isinstance(fixed, ExecState) and fixed.held is not held and fixed.held != held:
+        raise UsageError("fixed is the state of an exec that holds another graph than held; pass held=fixed.held")
     return judged_update(held, candidate, NodeJudge(profile, flags), fixed)
 
 
@@ -94,7 +98,7 @@ def judged_update(
     held: "GraphSignature",
     candidate: "GraphSignature",
     judge: NodeJudge,
-    fixed: "GraphSignature | None" = None,
+    fixed: "GraphSignature | ExecState | None" = None,
     *,
     max_also: int = MAX_ALSO,
 ) -> UpdatePrediction:
@@ -108,7 +112,12 @@ def judged_update(
     if refusal is not None:
         findings.add(located_refusal(refusal))
     origin: Origin = None
-    if refusal is None and fixed is not None and fixed is not held:
+    if isinstance(fixed, ExecState):
+        origin = fixed.kernels
+        if refusal is None and fixed.unproven is not None:
+            what = fixed.unproven
+            findings.add((by_rule("exec.history", "", what.what, None), what.path, what.subject))
+    elif refusal is None and fixed is not None and fixed is not held:
         origin = _origin(fixed, held, judge, findings)
     for placed in differences_along(pairing, (held, candidate), judge, origin):
         findings.add(placed)
@@ -131,7 +140,7 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
     if pairing.refusal is not None:
         findings.add(located_refusal(pairing.refusal._replace(rule="topology.fixed-unrelated")))
         return None
-    origin: dict[str, NodeSignature] = {}
+    origin: dict[str, NodeSignature | KernelState] = {}
     for pair in pairing.walk(fixed, held):
         origin[pair.candidate_path] = pair.held
         if type(pair.held) is not type(pair.candidate):
@@ -142,7 +151,7 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
     return origin
 
 
-def _add_hidden(origin: dict[str, "NodeSignature"], held: "GraphSignature", findings: "Findings") -> None:
+def _add_hidden(origin: dict[str, "NodeSignature | KernelState"], held: "GraphSignature", findings: "Findings") -> None:
     """Complete the origins where the graph of the first launch does not show a body that the exec's graph shows."""
     if not any(map(holds_graphs, held.nodes)):
         return
@@ -157,11 +166,6 @@ def _add_hidden(origin: dict[str, "NodeSignature"], held: "GraphSignature", find
         if body.endswith("]") and body.rpartition(".")[0] in followed and body not in hidden:
             hidden.add(body)
             findings.add((by_rule("conditional.unreadable", "", "unreadable", "readable"), body, None))
-
-
-def located_refusal(refusal: Refusal) -> LocatedDifference:
-    """Return a refusal as a difference with its place."""
-    return by_rule(refusal.rule, "", refusal.old, refusal.new), refusal.path, refusal.subject
 
 
 class Findings:
@@ -217,58 +221,3 @@ def _cut(text: _Text) -> _Text:
         return text
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{text[:_KEPT]}… ({len(text)} characters, sha256 {digest})"
-
-
-def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where it stands in them
-    pairing: Pairing,
-    graphs: tuple["GraphSignature", "GraphSignature"],
-    judge: NodeJudge,
-    origin: Origin = None,
-    at: tuple[str, str] = ("", ""),
-    *,
-    refused: bool = False,
-) -> Iterator[LocatedDifference]:
-    """Yield what the pairs of two graphs differ in; of a refused update only what leaves its answer open.
-
-    Parameters
-    ----------
-    pairing
-        The pairing of the two graphs.
-    graphs
-        The graph that the exec holds, and the candidate.
-    judge
-        What a difference means.
-    origin
-        The node that each node of the exec's graph was at the first launch, or None: they are the same.
-    at
-        Paths of the two graphs in the outermost ones.
-    refused
-        Whether a graph around these is refused.
-    """
-    held, candidate = graphs
-    refused = refused or pairing.refusal is not None
-    # By the number of the candidate's node: equal layers share nodes, and pair them alike.
-    seen: dict[int, tuple[NodeSignature, NodeSignature, list[Difference]]] = {}
-    old_nodes, new_nodes = held.nodes, candidate.nodes
-    for old, new in sorted(pairing.pairs, key=itemgetter(1)):
-        before, after = old_nodes[old], new_nodes[new]
-        if new in pairing.doubts:
-            for doubt in pairing.doubts[new]:
-                yield by_rule(*doubt), f"{at[1]}nodes[{new}]", subject_of(after)
-        if not refused:
-            first = before if origin is None else origin[f"{at[0]}nodes[{old}]"]
-            known = seen.get(id(after))
-            if known is not None and known[0] is before and known[1] is first:
-                differences = known[2]
-            else:
-                differences = judge.differences(before, after, first)
-                seen[id(after)] = before, first, differences
-            if differences:
-                path, subject = f"{at[1]}nodes[{new}]", subject_of(after)
-                for difference in differences:
-                    yield difference, path, subject
-        if new in pairing.inner:
-            bodies = zip(pairing.inner[new], body_pairs(before, after), strict=False)
-            for inner, (below, old_body, new_body) in bodies:
-                inside = f"{at[0]}nodes[{old}]{below}", f"{at[1]}nodes[{new}]{below}"
-                yield from differences_along(inner, (old_body, new_body), judge, origin, inside, refused=refused)

@@ -125,6 +125,13 @@ _TOPOLOGY: Final = (
         _SELF,
     ),
     Rule(
+        "exec.history", "GraphSignature.nodes", _UNDETERMINED, "assumed",
+        "An earlier update of the exec was not proven, or its history is not known (other code updated it), "
+        "so what it runs now cannot be told. Instantiate anew.",
+        _SELF,
+        "only where a prediction is given the state of the exec",
+    ),
+    Rule(
         "node.type", "GraphSignature.nodes", _REJECTED, "measured",
         "Two paired nodes have different types: NODE_TYPE_CHANGED.",
         f"{_UPDATE}; {_MEASURED}",
@@ -171,7 +178,8 @@ _KERNEL: Final = (
         "and no other kernel runs in between, the driver reports SUCCESS and goes on running the old function. Neither "
         "can be told from the records, and a process in which CUPTI was in use never shows it. Instantiate anew.",
         _MEASURED,
-        "the profile's cooperative_function_update: stale, applied; without it: undetermined",
+        "the profile's cooperative_function_update: stale, applied; without it: undetermined; updatable by the "
+        "state of the exec where grid, block or shared memory change too",
     ),
     Rule(
         "kernel.cooperative-function-rejected", "KernelNodeSignature.kern, KernelNodeSignature.func", _REJECTED,
@@ -301,7 +309,7 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
         "upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the "
         "profiler's record names the new one. Instantiate anew.",
         f"{_MLX}; {_MEASURED}",
-        "the profile's cluster_fixed_at; stale is judged against the graph of the first launch",
+        "the profile's cluster_fixed_at; judged against the graph of the first launch, or by the state of the exec",
     ),
     AttributeId.CLUSTER_SCHEDULING_POLICY_PREFERENCE: Rule(
         "kernel.cluster-scheduling-policy", "LaunchAttribute.value", _UNDETERMINED, "assumed",
@@ -389,10 +397,11 @@ _MORE_KERNEL: Final = (
     ),
     Rule(
         "kernel.cluster-carried", "ClusterDim.x, ClusterDim.y, ClusterDim.z", _UNDETERMINED, "measured",
-        "The candidate has the cluster of the first launch, but the exec holds another one with another function. Such "
-        "a change is sometimes carried (101 of 101 nodes where another parameter changed, 24 of 43 where none did), so "
-        "what the exec launches now cannot be told.",
-        _MEASURED,
+        "Function and cluster changed together, and the exec may launch the old cluster or the new one. Measured: "
+        "where grid, block or shared memory change too, the new one; where they are those of the last launch, "
+        "that depends on whether anything else ran on the device in between. Instantiate anew.",
+        f"{_MEASURED}; lab/exec_state.py, 2026-12-02",
+        "safe where a prediction is given the state of the exec, and grid, block or shared memory change too",
     ),
     Rule(
         "kernel.node-priority", "LaunchAttribute.value", _REJECTED, "measured",

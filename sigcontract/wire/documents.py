@@ -10,15 +10,20 @@ from sigcontract.errors import RecordError, UsageError, VersionError
 from sigcontract.model import (
     DriverProfile,
     DumpDiff,
+    DumpView,
     FleetQueryResult,
     FleetReport,
     GraphPrediction,
     GroupsReport,
+    Migration,
     RankDiffs,
     Record,
+    ReviewReport,
+    RuleList,
     SignatureDump,
+    ValidationReport,
 )
-from sigcontract.wire import upgrade, v1, v2, v3
+from sigcontract.wire import diffs, upgrade, v1, v2, v3
 from sigcontract.wire.envelope import document_type, fields_of
 
 __all__ = ["FORMS", "Document", "Form", "default_version", "document_name", "form_named", "form_of"]
@@ -33,6 +38,11 @@ Document = (
     | FleetReport
     | RankDiffs
     | FleetQueryResult
+    | DumpView
+    | ValidationReport
+    | Migration
+    | RuleList
+    | ReviewReport
 )
 
 
@@ -150,12 +160,34 @@ FORMS: dict[tuple[str, int], Form] = {
             finished=v3.with_extensions_read,
         ),
         _flat("sigcontract.profile", 1, DriverProfile),
-        _flat("sigcontract.diff", 1, DumpDiff),
+        Form(
+            "sigcontract.diff",
+            1,
+            diffs.DiffDocument1,
+            record=DumpDiff,
+            record_of=diffs.diff_of_1,
+            wire_of=diffs.wire_of_1,
+            lossless=False,
+        ),
+        Form(
+            "sigcontract.diff",
+            2,
+            diffs.DiffDocument,
+            record=DumpDiff,
+            record_of=diffs.diff_of,
+            wire_of=diffs.wire_of,
+            problems=diffs.problems,
+        ),
         _flat("sigcontract.groups", 1, GroupsReport),
         _flat("sigcontract.prediction", 1, GraphPrediction),
         _flat("sigcontract.fleet", 1, FleetReport),
         _flat("sigcontract.fleet-diff", 1, RankDiffs),
         _flat("sigcontract.fleet-query", 1, FleetQueryResult),
+        _flat("sigcontract.show", 1, DumpView),
+        _flat("sigcontract.validation", 1, ValidationReport),
+        _flat("sigcontract.migration", 1, Migration),
+        _flat("sigcontract.rules", 1, RuleList),
+        _flat("sigcontract.review", 1, ReviewReport),
     )
 }
 

@@ -15,7 +15,7 @@ from sigcontract.wire.documents import Form
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES, MAX_FAULTS, MAX_LISTED_BYTES, MAX_LISTED_VALUES
 from sigcontract.wire.validation import INVALID_RECORD
 
-__all__ = ["faults"]
+__all__ = ["faults", "listed_by_pydantic"]
 
 
 def faults(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> list[RecordError]:
@@ -26,11 +26,11 @@ def faults(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> list[RecordEr
     """
     try:
         text, form = sniffed(data, max_bytes)
-        if len(data) <= MAX_LISTED_BYTES:
-            listed = _of_types(form, data, text=text)
-            if listed:
-                return listed
-        document = strictly_decoded(form, data, text=text)
+        try:
+            document = strictly_decoded(form, data, text=text)
+        except RecordError as error:
+            listed = listed_by_pydantic(form, data, text=text) if len(data) <= MAX_LISTED_BYTES else []
+            return listed or [error]
         return _first(form.problems(document)) or _first(form.false_digests(document, form.record_of(document)))
     except RecordError as error:
         return [error]
@@ -43,7 +43,8 @@ def _first(problems: Iterator[RecordError]) -> list[RecordError]:
     return listed
 
 
-def _of_types(form: Form, data: bytes, *, text: bool) -> list[RecordError]:
+def listed_by_pydantic(form: Form, data: bytes, *, text: bool) -> list[RecordError]:
+    """Return the faults of types and bounds that pydantic finds in a document whose nesting was checked."""
     try:
         plain = (msgspec.json if text else msgspec.msgpack).decode(data)
     except INVALID_RECORD:
@@ -101,16 +102,19 @@ def _in_stretches(info: types.VarTupleType, plain: list[Any], path: str) -> Iter
 
 def _values_in(plain: Any, most: int) -> int:
     """Return how many values are in one, itself included; where they are more than ``most``, some number above."""
-    waiting = [plain]
-    count = 0
-    while waiting and count <= most:
+    waiting = [plain] if type(plain) in _HOLDERS else []
+    count = 1
+    while waiting:
         value = waiting.pop()
-        count += 1
-        if isinstance(value, dict | list):
-            count += len(value)
-            if count <= most:
-                waiting.extend(part for part in (value.values() if isinstance(value, dict) else value) if part)
+        count += len(value)
+        if count > most:
+            break
+        waiting += [part for part in (value.values() if type(value) is dict else value) if type(part) in _HOLDERS]
     return count
+
+
+#: What decoders make of values that have others in them.
+_HOLDERS = frozenset({dict, list})
 
 
 def _at_once(info: types.Type, plain: Any, path: str, first: int = 0) -> Iterator[RecordError]:

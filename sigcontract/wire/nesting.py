@@ -38,7 +38,7 @@ def check_nesting(data: bytes, *, text: bool) -> None:
     """
     if text:
         _check_text(data)
-    else:
+    elif len(data.translate(None, _OPENS_NOTHING)) > MAX_NESTING:
         packed_values(data)
 
 
@@ -48,9 +48,14 @@ def _too_deep() -> LimitError:
     )
 
 
+@cache
+def _dropped(kept: bytes) -> bytes:
+    return bytes(set(range(256)).difference(b'[]{}"', kept))
+
+
 def text_structure(data: bytes, kept: bytes = b"") -> bytes:
     """Return the brackets of a JSON text, all of them square, and the bytes ``kept``, without what strings hold."""
-    dropped = bytes(set(range(256)).difference(b'[]{}"', kept))
+    dropped = _dropped(kept)
     escapes = b"\\" in data
     parts = []
     start = 0
@@ -70,8 +75,8 @@ def text_structure(data: bytes, kept: bytes = b"") -> bytes:
 
 def _check_text(data: bytes) -> None:
     brackets = text_structure(data)
-    for _ in range(_PASSES):
-        if not brackets:
+    for taken_off in range(_PASSES):
+        if len(brackets) + taken_off <= MAX_NESTING:
             return
         brackets = brackets.replace(b"[]", b"")
     deepest = max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
@@ -100,6 +105,9 @@ _ARRAYS: Final = {0xDC: 2, 0xDD: 4}
 _MAPS: Final = {0xDE: 2, 0xDF: 4}
 _STRING: Final = frozenset((*range(0xA0, 0xC0), 0xD9, 0xDA, 0xDB))
 
+
+#: Bytes that are the first of no array or map that holds something, wherever they stand.
+_OPENS_NOTHING: Final = bytes(sorted({*range(256)} - {*range(0x81, 0x90), *range(0x91, 0xA0), *_ARRAYS, *_MAPS}))
 
 #: MessagePack below this size is walked value by value; patterns cost some milliseconds to make.
 _WORTH_PATTERNS: Final = 2**16

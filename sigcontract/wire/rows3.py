@@ -5,9 +5,10 @@ without unions (quicktype) keeps the types apart as well. A record that is not k
 of ``anyOf`` reports each fault of the record once for each branch.
 """
 
+from collections.abc import Collection
 from typing import Annotated, Any, Union, get_args
 
-from msgspec import UNSET, Meta, UnsetType, structs
+from msgspec import UNSET, Meta, UnsetType, inspect as types, structs
 
 from sigcontract.model import (
     AccessPolicyWindow,
@@ -17,18 +18,13 @@ from sigcontract.model import (
     ConditionalNode,
     Dependency,
     DeviceUpdatableNode,
-    Dim3,
     FunctionFacts,
     KernelNodeSignature,
     LaunchAttribute,
     LaunchCompletionEvent,
-    MemcpyNode,
-    MemcpyOperand,
-    MemsetNode,
     MemSyncDomainMap,
     NodeRecord,
     ParameterLayout,
-    PointerFacts,
     ProgrammaticEvent,
     RawValue,
     Record,
@@ -40,6 +36,7 @@ from sigcontract.wire.rows import FUNCTION_FIELDS, derived, struct_of
 __all__ = [
     "NODE_CONTENTS",
     "NODE_ROWS",
+    "ROW_OF",
     "VALUE_CONTENTS",
     "VALUE_ROWS",
     "AttributeRow",
@@ -48,7 +45,6 @@ __all__ = [
     "FunctionRow",
     "Graph",
     "LaunchRow",
-    "MemcpyOperandRow",
     "NodeRow",
     "ParameterColumns",
     "UnreadableAttribute",
@@ -63,7 +59,33 @@ def _sentence(record: type[Record], field: str) -> str:
 
 
 def _optional(kind: Any, sentence: str) -> tuple[Any, Any]:
+    """Return the type and default of a field that is left out where the record has null."""
+    sentence = sentence.replace("null", "left out") if "null" in sentence else f"{sentence} Left out if not reported."
     return Annotated[kind | UnsetType, Meta(description=sentence)], UNSET
+
+
+#: Rows of records that are fields of others, where they are not the records themselves.
+ROW_OF: dict[type, Any] = {}
+
+
+def _replaced(record: Any, but: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a record that are other ones of its row, of those not in ``but``: a record or null."""
+    found: dict[str, Any] = {}
+    for field in structs.fields(record):
+        if field.name in but:
+            continue
+        info = types.type_info(field.type)
+        kind = info.type if isinstance(info, types.Metadata) else info
+        members = [member for member in getattr(kind, "types", (kind,)) if isinstance(member, types.StructType)]
+        if isinstance(kind, types.UnionType) and len(members) == 1:
+            found[field.name] = _optional(members[0].cls, _sentence(record, field.name))
+        elif isinstance(kind, types.StructType) and (inside := _replaced(kind.cls)):
+            inner: Any = kind.cls
+            if inner not in ROW_OF:
+                ROW_OF[inner] = derived(inner.__name__, inner, inner.__doc__ or "", **inside)
+            row: Any = ROW_OF[inner]
+            found[field.name] = Annotated[row, Meta(description=_sentence(record, field.name))]
+    return found
 
 
 class ParameterColumns(Record, frozen=True, kw_only=True):
@@ -77,10 +99,7 @@ FunctionFactsRow = derived(
     "FunctionFacts",
     FunctionFacts,
     "Properties of the loaded function (cuFuncGetAttribute). null: not reported, and never equal to anything.",
-    parameters=_optional(ParameterColumns, "Parameter layout (cuFuncGetParamInfo); left out if not reported."),
-    required_cluster_dim=_optional(
-        Dim3, f"{_sentence(FunctionFacts, 'required_cluster_dim')} Left out if not reported."
-    ),
+    **_replaced(FunctionFacts) | {"parameters": _optional(ParameterColumns, _sentence(FunctionFacts, "parameters"))},
 )
 FunctionRow = derived(
     "KernelFunction",
@@ -88,7 +107,7 @@ FunctionRow = derived(
     "What the launches of one function have in common.",
     without=tuple(field for field in KernelNodeSignature.__struct_fields__ if field not in FUNCTION_FIELDS),
     tagged=False,
-    function=_optional(FunctionFactsRow, "Properties of the function; left out if not recorded."),
+    function=_optional(FunctionFactsRow, _sentence(KernelNodeSignature, "function")),
 )
 
 #: The fields of a kernel node that differ between launches of one configuration: its own row says them.
@@ -164,27 +183,16 @@ AttributeRow: Any = Annotated[
 
 # Nodes: what a node of a type has, under the name of the type.
 
-MemcpyOperandRow = derived(
-    "MemcpyOperand",
-    MemcpyOperand,
-    MemcpyOperand.__doc__ or "",
-    pointer=_optional(PointerFacts, "Properties of the address; left out for arrays, or if not recorded."),
-)
 _GRAPH = "Row of graphs, before every row that uses this node."
 _BODIES = (
     "Row of graphs of each branch, before every row that uses this node; null if unreadable; "
     "null: number of branches unreadable (phGraph_out)."
 )
-#: Fields that are not those of the record, by the record.
-_REPLACED: dict[type, dict[str, Any]] = {
+#: Fields that refer to rows, by the record.
+_REFERRING: dict[type, dict[str, Any]] = {
     KernelNodeSignature: {
         "launch": Annotated[UInt32, Meta(description="Row of launches.")],
     },
-    MemcpyNode: {
-        field: Annotated[MemcpyOperandRow, Meta(description=_sentence(MemcpyNode, field))]
-        for field in ("source", "destination")
-    },
-    MemsetNode: {"pointer": _optional(PointerFacts, "Properties of the address; left out if not recorded.")},
     ChildGraphNode: {"graph": Annotated[UInt32, Meta(description=_GRAPH)]},
     ConditionalNode: {"bodies": Annotated[tuple[UInt32 | None, ...] | None, Meta(description=_BODIES)]},
 }
@@ -196,8 +204,9 @@ def _stem(record: Any) -> str:
 
 def _node_content(record: Any) -> Any:
     without = _NOT_OF_NODE if record is KernelNodeSignature else ()
-    replaced = _REPLACED.get(record, {})
-    return derived(_stem(record), record, record.__doc__ or "", without=without, tagged=False, **replaced)
+    referring = _REFERRING.get(record, {})
+    fields = _replaced(record, {*without, *referring}) | referring
+    return derived(_stem(record), record, record.__doc__ or "", without=without, tagged=False, **fields)
 
 
 def _node_row(record: Any) -> Any:

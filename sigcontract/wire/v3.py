@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate, chain
 from typing import Annotated, Any
 
@@ -17,9 +17,6 @@ from sigcontract.model import (
     FunctionFacts,
     KernelNodeSignature,
     LaunchAttribute,
-    MemcpyNode,
-    MemcpyOperand,
-    MemsetNode,
     ParameterLayout,
     RawValue,
     SignatureDump,
@@ -30,6 +27,7 @@ from sigcontract.wire.rows import ChildGraphRow, ConditionalRow, Edge, EdgeRow, 
 from sigcontract.wire.rows3 import (
     NODE_CONTENTS,
     NODE_ROWS,
+    ROW_OF,
     VALUE_CONTENTS,
     VALUE_ROWS,
     AttributeRow,
@@ -38,7 +36,6 @@ from sigcontract.wire.rows3 import (
     FunctionRow,
     Graph,
     LaunchRow,
-    MemcpyOperandRow,
     NodeRow,
     ParameterColumns,
     UnreadableAttribute,
@@ -76,6 +73,7 @@ UnreadDumpDocument = document_type(
 with_extensions_read = partial(v2.with_extensions_read, finished=DumpDocument)
 
 _RECORDS = {row: record for record, row in NODE_ROWS.items()}
+_INNER_RECORDS = {row: record for record, row in ROW_OF.items()}
 _VALUES = {row: kind for kind, row in VALUE_ROWS.items()}
 _KERNEL, _CHILD, _CONDITIONAL = (NODE_ROWS[record] for record in (KernelNodeSignature, ChildGraphNode, ConditionalNode))
 
@@ -110,26 +108,46 @@ def _fields(record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__struct_fields__}
 
 
-def _or_left_out(value: Any) -> Any:
-    return UNSET if value is None else value
+@cache
+def _left_out(row: Any) -> tuple[str, ...]:
+    """Return the fields of a row that are left out for null."""
+    return tuple(field.name for field in msgspec.structs.fields(row) if not field.required)
 
 
-def _or_none(value: Any) -> Any:
-    return None if value is UNSET else value
+def _row(row: Any, fields: dict[str, Any]) -> Any:
+    """Return the row of a record's fields."""
+    for name in _left_out(row):
+        if fields[name] is None:
+            fields[name] = UNSET
+    for name, value in fields.items():
+        if type(value) in ROW_OF:
+            fields[name] = _row(ROW_OF[type(value)], _fields(value))
+    return row(**fields)
+
+
+def _record(record: Any, fields: dict[str, Any]) -> Any:
+    """Return the record of a row's fields."""
+    for name, value in fields.items():
+        if value is UNSET:
+            fields[name] = None
+        elif type(value) in _INNER_RECORDS:
+            fields[name] = _record(_INNER_RECORDS[type(value)], _fields(value))
+    return record(**fields)
 
 
 def _function_row(row: Any) -> Any:
     facts = row.function
     if facts is None:
-        return FunctionRow(**_fields(row) | {"function": UNSET})
-    parameters: Any = UNSET
+        return _row(FunctionRow, _fields(row))
+    parameters = None
     if facts.parameters is not None:
         parameters = ParameterColumns(
             offset_bytes=tuple([entry.offset_bytes for entry in facts.parameters]),
             size_bytes=tuple([entry.size_bytes for entry in facts.parameters]),
         )
-    changed = {"parameters": parameters, "required_cluster_dim": _or_left_out(facts.required_cluster_dim)}
-    return FunctionRow(**_fields(row) | {"function": FunctionFactsRow(**_fields(facts) | changed)})
+    return FunctionRow(
+        **_fields(row) | {"function": _row(FunctionFactsRow, _fields(facts) | {"parameters": parameters})}
+    )
 
 
 def _facts(row: Any) -> FunctionFacts | None:
@@ -139,8 +157,8 @@ def _facts(row: Any) -> FunctionFacts | None:
     if row.parameters is not UNSET:
         pairs = zip(row.parameters.offset_bytes, row.parameters.size_bytes, strict=True)
         parameters = tuple([ParameterLayout(offset_bytes=offset, size_bytes=size) for offset, size in pairs])
-    changed = {"parameters": parameters, "required_cluster_dim": _or_none(row.required_cluster_dim)}
-    return FunctionFacts(**_fields(row) | changed)
+    facts: FunctionFacts = _record(FunctionFacts, _fields(row) | {"parameters": parameters})
+    return facts
 
 
 def _attribute_row(entry: LaunchAttribute) -> Any:
@@ -192,24 +210,11 @@ def _node_row(node: Any, launches: tables.Table, attribute_sets: list[tuple[int,
     kind = _RECORD_OF_ROW.get(type(node), type(node))
     if kind not in NODE_ROWS:
         raise TypeError(f"{type(node).__name__} is no node")
-    fields = _fields(node)
-    if kind is MemcpyNode:
-        fields |= {"source": _operand_row(node.source), "destination": _operand_row(node.destination)}
-    elif kind is MemsetNode:
-        fields |= {"pointer": _or_left_out(node.pointer)}
     row = NODE_ROWS[kind]
-    return row(**{name: NODE_CONTENTS[kind](**fields) for name in row.__struct_fields__})
+    return row(**{name: _row(NODE_CONTENTS[kind], _fields(node)) for name in row.__struct_fields__})
 
 
 _RECORD_OF_ROW: dict[type, type] = {ChildGraphRow: ChildGraphNode, ConditionalRow: ConditionalNode}
-
-
-def _operand_row(operand: MemcpyOperand) -> Any:
-    return MemcpyOperandRow(**_fields(operand) | {"pointer": _or_left_out(operand.pointer)})
-
-
-def _operand(row: Any) -> MemcpyOperand:
-    return MemcpyOperand(**_fields(row) | {"pointer": _or_none(row.pointer)})
 
 
 def _graph_row(row: Any) -> Graph:
@@ -390,8 +395,4 @@ def _other(row: Any) -> Any:
     fields: dict[str, Any] = {}
     for name in row.__struct_fields__:
         fields = _fields(getattr(row, name))
-    if record is MemcpyNode:
-        fields |= {"source": _operand(fields["source"]), "destination": _operand(fields["destination"])}
-    elif record is MemsetNode:
-        fields |= {"pointer": _or_none(fields["pointer"])}
-    return record(**fields)
+    return _record(record, fields)

@@ -22,8 +22,10 @@ ROOMS = (
     "driver",
     "registry",
     "compare",
+    "golden",
     "fleet",
     "report",
+    "testing",
     "cli",
 )
 #: The rooms inside of `driver`, likewise.

@@ -98,7 +98,10 @@ def test_bad_input_is_one_line_that_says_what_to_do(files: dict[str, str], capsy
             "sigcontract: error[usage]: 'b200' is no shipped profile (nvidia-h200-cuda-13.0), and "
             "cannot read b200: No such file or directory; check the name"
         ),
-        "sigcontract: error[usage]: --output 'json': give FORMAT=FILE, the format one of text, json, markdown, github",
+        (
+            "sigcontract: error[usage]: --output 'json': give FORMAT=FILE, the format one of text, json, markdown, "
+            "github, html"
+        ),
     ]
 
 
@@ -131,8 +134,8 @@ def test_json_is_the_document_of_its_schema(files: dict[str, str], capsys: pytes
     main(["diff", files["one"], files["clustered"], "--format", "json"])
     written = capsys.readouterr().out
     found = json.loads(written)
-    jsonschema.validate(found, json.loads(schema_text("sigcontract.diff", 1)))
-    assert (found["document"], found["version"], found["verdict"]) == ("sigcontract.diff", 1, "stale")
+    jsonschema.validate(found, json.loads(schema_text("sigcontract.diff", 2)))
+    assert (found["document"], found["version"], found["verdict"]) == ("sigcontract.diff", 2, "stale")
     (finding,) = found["graphs"][0]["findings"]
     assert finding | {"subject": None, "count": None, "also": None} == {
         "rule": "kernel.cluster-dim",

@@ -77,10 +77,10 @@ def test_a_gap_leaves_the_question_open_unless_gaps_are_allowed(
     assert (status, out.splitlines()) == (
         3,
         [
-            "cannot tell: 1 gap; no difference in what was compared: 2 graphs, 3 dumps",
+            "undetermined: 1 gap; no difference in what was compared: 2 graphs, 3 dumps",
             "",
-            "1 gap: what keeps the answer from being complete",
-            "  rank-missing: rank 3 of 4: no dump",
+            "1 gap prevents a complete answer",
+            "  rank-missing: no dump of rank 3; the world size is 4",
         ],
     )
     status, out, _ = run(capsys, "fleet", str(tmp_path), "--allow-incomplete")
@@ -103,7 +103,7 @@ def test_one_dump_is_no_agreement_even_where_gaps_are_allowed(
     (path,) = saved(tmp_path, job([8]))
     status, out, _ = run(capsys, "fleet", path, "--allow-incomplete")
     assert status == 3
-    assert out.startswith("cannot tell: 1 gap\n")
+    assert out.startswith("undetermined: 1 gap; nothing was compared\n")
 
 
 def test_json_is_the_document_and_says_what_the_text_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,11 +139,11 @@ def test_groups_and_a_reference_from_the_command_line(tmp_path: Path, capsys: py
     [
         (["fleet"], "required"),
         (["fleet", "{tmp}"], "no dumps in"),
-        (["fleet", "{tmp}", "--engine", "duckdb"], "--engine has no meaning for fleet;"),
-        (["fleet", "query", "kernels", "{tmp}", "--reference", "0"], "--reference has no meaning for fleet query"),
+        (["fleet", "{tmp}", "--engine", "duckdb"], "--engine does not apply to fleet;"),
+        (["fleet", "query", "kernels", "{tmp}", "--reference", "0"], "--reference does not apply to fleet query;"),
         (["fleet", "export", "{tmp}"], "fleet export takes dumps and -o DATASET"),
-        (["fleet", "export", "{tmp}", "-o", "x", "--format", "json"], "fleet export has no form json; use text"),
-        (["fleet", "query"], "divergence: Where ranks part"),
+        (["fleet", "export", "{tmp}", "-o", "x", "--format", "json"], "fleet export has no format json; use text"),
+        (["fleet", "query"], "divergence: Where ranks differ"),
     ],
 )
 def test_wrong_usage_says_what_to_do(
@@ -162,8 +162,8 @@ def test_diff_of_two_folders_goes_rank_by_rank(tmp_path: Path, capsys: pytest.Ca
     status, out, _ = run(capsys, "diff", str(old), str(new))
     assert status == 1
     heads = [line for line in out.splitlines() if line.startswith(("rank", "updatable"))]
-    assert heads[0] == "updatable: 2 kinds of rank, 1 with differences"
-    assert [head.split(":")[0] for head in heads[1:]] == ["rank 0-2", "rank 3"]
+    assert heads[0] == "updatable: 2 distinct pairs of dumps, 1 with differences"
+    assert [head.split(":")[0] for head in heads[1:]] == ["ranks 0-2", "rank 3"]
     assert "gemm_tile8x64 → gemm_tile16x64" in out
     assert run(capsys, "diff", str(old), str(new), "--fail-on", "rejected")[0] == 0
     status, out, _ = run(capsys, "diff", str(old), str(new), "--format", "json")
@@ -174,7 +174,7 @@ def test_diff_of_folders_with_a_rank_missing_passes_no_gate(tmp_path: Path, caps
     paths = saved(tmp_path, job([8] * 3))
     status, out, _ = run(capsys, "diff", str(tmp_path), paths[0], "--fail-on", "stale")
     assert status == 3
-    assert "rank-missing: rank 1-2: no dump among the new ones" in out
+    assert "rank-missing: ranks 1-2: no new dump that can be compared" in out
     assert run(capsys, "diff", str(tmp_path), str(tmp_path), "--format", "github")[0] == 2
 
 

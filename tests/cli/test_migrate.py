@@ -47,12 +47,14 @@ def test_the_json_form_names_both_files(old: Path, tmp_path: Path, capsys: pytes
     target = tmp_path / "new.dump.json"
     assert main(["migrate", str(old), str(target), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
+        "document": "sigcontract.migration",
+        "version": 1,
         "source": str(old),
         "target": str(target),
-        "document": "sigcontract.dump",
-        "version": 2,
+        "target_document": "sigcontract.dump",
+        "target_version": 2,
         "target_bytes": target.stat().st_size,
-        "left_out": {},
+        "left_out": [],
     }
 
 
@@ -91,14 +93,14 @@ def test_a_faulty_source_leaves_nothing_behind(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_an_older_version_lists_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each field with the number of places, so that nobody takes the copy for the whole."""
+    """Each field with the number of values, so that nobody takes the copy for the whole."""
     nodes = graph(full_kernel(func=0xF0), full_kernel(func=0xF1), full_kernel(func=0xF0), edges=[[], [], [1, 0]])
     source, target = tmp_path / "new.dump.json", tmp_path / "old.dump.json"
     entries = (LabeledGraph(label="g", graph=nodes),)
     save(replace(DUMP, graphs=entries, profile="nvidia-h200-cuda-13.0", extensions={}), source)
     assert main(["migrate", str(source), str(target), "--to-version", "1", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["left_out"]
-    named = {field: places for field, places in found.items() if "attributes" not in field}
+    named = {lost["field"]: lost["count"] for lost in found if "attributes" not in lost["field"]}
     assert named == {
         "profile": 1,
         "graphs.graph.nodes.func": 3,
@@ -106,11 +108,12 @@ def test_an_older_version_lists_what_it_leaves_out(tmp_path: Path, capsys: pytes
         "graphs.graph.nodes.function": 3,
         "graphs.graph.dependencies order": 1,
     }
-    assert found["graphs.graph.nodes.attributes[8]"] == 3, "priority"
-    assert "graphs.graph.nodes.attributes[4]" not in found, "the cluster is kept"
+    fields = {lost["field"]: lost["count"] for lost in found}
+    assert fields["graphs.graph.nodes.attributes[8]"] == 3, "priority"
+    assert "graphs.graph.nodes.attributes[4]" not in fields, "the cluster is kept"
     target.unlink()
     assert main(["migrate", str(source), str(target), "--to-version", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "left out, as version 1 has no word for it (at how many places):"
+    assert lines[1] == "left out, as version 1 has no field for it (and how many values):"
     assert "  graphs.graph.nodes.func  3" in lines
     assert lines[-1] == "what is left out is unknown to whoever reads the file, and the unknown is the same as nothing"

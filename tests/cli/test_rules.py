@@ -2,10 +2,12 @@
 
 import json
 
+import jsonschema
 import pytest
 
 from sigcontract.cli.main import main
 from sigcontract.update.rules import RULES
+from sigcontract.wire.schemas import schema
 
 
 def test_every_rule_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,9 +37,12 @@ def test_an_explanation_keeps_to_the_width_of_the_terminal(
 
 def test_json_is_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--format", "json"]) == 0
-    assert [rule["id"] for rule in json.loads(capsys.readouterr().out)] == list(RULES)
+    shown = json.loads(capsys.readouterr().out)
+    jsonschema.validate(shown, schema("sigcontract.rules"))
+    assert [rule["id"] for rule in shown["rules"]] == list(RULES)
     assert main(["rules", "node.added", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["verdict"] == "rejected"
+    (rule,) = json.loads(capsys.readouterr().out)["rules"]
+    assert rule["verdict"] == "rejected"
 
 
 @pytest.mark.parametrize(

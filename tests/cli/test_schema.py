@@ -19,11 +19,17 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
         ("sigcontract.dump", "3"),
         ("sigcontract.profile", "1"),
         ("sigcontract.diff", "1"),
+        ("sigcontract.diff", "2"),
         ("sigcontract.groups", "1"),
         ("sigcontract.prediction", "1"),
         ("sigcontract.fleet", "1"),
         ("sigcontract.fleet-diff", "1"),
         ("sigcontract.fleet-query", "1"),
+        ("sigcontract.show", "1"),
+        ("sigcontract.validation", "1"),
+        ("sigcontract.migration", "1"),
+        ("sigcontract.rules", "1"),
+        ("sigcontract.review", "1"),
     ]
     assert main(["schema", "--format", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)["schemas"]
@@ -52,7 +58,7 @@ def test_a_version_that_never_was_is_an_error(capsys: pytest.CaptureFixture[str]
 
 def test_the_schemas_of_the_project_are_in_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "--check", str(ROOT / "schemas")]) == 0
-    assert capsys.readouterr().out == "10 schemas in step\n"
+    assert capsys.readouterr().out == "16 schemas in step\n"
 
 
 def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

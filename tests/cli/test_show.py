@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from sigcontract.cli.main import main
@@ -18,7 +19,8 @@ from sigcontract.report.graph_summary import summary_lines, usual_attributes
 from sigcontract.report.node_rows import FunctionNumbers, attribute_text, rows
 from sigcontract.report.node_table import folded_rows, table_lines
 from sigcontract.report.profile_table import profile_lines
-from sigcontract.wire.codec import save
+from sigcontract.wire.codec import decode, save
+from sigcontract.wire.schemas import schema
 from tests.architecture.source import ROOT
 from tests.cli.dumps import DUMP, chain, kernel
 
@@ -142,8 +144,10 @@ def test_the_json_form_says_the_same_with_names_as_recorded(dump: str, capsys: p
     (graph,) = shown["graphs"]
     assert [(block["count"], len(block["rows"])) for block in graph["blocks"]] == [(1, 1), (24, 3)]
     row = graph["blocks"][1]["rows"][0]
-    assert (row["path"], row["name"]) == ("nodes[1]", "_Z4gemmIfLi4EEvPKT_PS0_")
-    assert row["attributes"][1]["state"] == "unreadable"
+    assert (row["path"], shown["functions"][row["function"]]["name"]) == ("nodes[1]", "_Z4gemmIfLi4EEvPKT_PS0_")
+    assert shown["attribute_sets"][row["attributes"]][1]["state"] == "unreadable"
+    assert graph["labels"] == ["decode/bs=1"]
+    jsonschema.validate(shown, schema("sigcontract.show"))
     assert graph["unknown"] == [{"state": "unreadable", "what": "preferred_cluster_dimension", "kernel_nodes": 72}]
 
 
@@ -320,8 +324,8 @@ def test_facts_of_the_function_follow_its_attributes(capsys: pytest.CaptureFixtu
     assert "parameters 0+8 8+8" in words
     assert "registers=" in words
     assert main(["show", path, "--attributes", "--format", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["graphs"][0]["blocks"][0]["rows"]
-    assert row["function_facts"]["registers"] > 0
+    (function,) = json.loads(capsys.readouterr().out)["functions"]
+    assert function["facts"]["registers"] > 0
 
 
 def test_what_follows_the_last_repetition_of_a_layer_belongs_to_it() -> None:
@@ -331,3 +335,8 @@ def test_what_follows_the_last_repetition_of_a_layer_belongs_to_it() -> None:
     lines = list(table_lines(shown, folded_rows(shown), 118))
     assert lines[1] == "4 times these 5 nodes, up to node 18, the last time the first 4:"
     assert [line.split()[-1] for line in lines[2:]] == ["triton_poi_fused_a*", "k1", "k2", "k3", "k4", "head"]
+
+
+def test_a_profile_is_shown_as_the_document_that_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "nvidia-h200-cuda-13.0", "--format", "json"]) == 0
+    assert decode(capsys.readouterr().out.encode()) == shipped_profile("nvidia-h200-cuda-13.0")

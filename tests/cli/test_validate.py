@@ -6,6 +6,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
 import pytest
 from msgspec.structs import replace
 
@@ -13,6 +14,7 @@ from sigcontract.cli.main import main
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import LabeledGraph
 from sigcontract.wire.codec import save
+from sigcontract.wire.schemas import schema
 from tests.architecture.source import ROOT
 from tests.cli.dumps import DUMP
 from tests.update.build import FACTS, child, cluster, graph, kernel as full_kernel
@@ -83,7 +85,9 @@ def test_the_json_form_has_code_path_and_message_of_each_fault(
     good: Path, bad: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["validate", str(good), str(bad), "--format", "json"]) == 2
-    first, second = json.loads(capsys.readouterr().out)["files"]
+    shown = json.loads(capsys.readouterr().out)
+    jsonschema.validate(shown, schema("sigcontract.validation"))
+    first, second = shown["files"]
     assert first == {
         "file": str(good),
         "valid": True,
@@ -159,4 +163,5 @@ def test_a_grid_that_is_no_multiple_of_its_cluster_is_remarked(
     save(replace(DUMP, graphs=(LabeledGraph(label="odd", graph=graph(full_kernel(function=compiled, grid=6))),)), path)
     assert main(["validate", str(path), "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["files"]
-    assert found["remarks"] == ["odd: nodes[0]: grid 6x1x1 is no multiple of cluster 4x1x1: no launch takes that"]
+    message = "nodes[0]: grid 6x1x1 is no multiple of cluster 4x1x1: no launch takes that"
+    assert found["remarks"] == [{"label": "odd", "message": message}]

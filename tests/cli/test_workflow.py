@@ -53,8 +53,8 @@ def test_no_line_of_another_command_is_one(
 def test_a_parser_reads_what_was_meant(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", files[0], "--format", "json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert [entry["label"] for entry in shown["graphs"]] == list(LABELS)
-    assert shown["graphs"][0]["blocks"][0]["rows"][0]["name"] == NAME
+    assert [label for entry in shown["graphs"] for label in entry["labels"]] == list(LABELS)
+    assert shown["functions"][0]["name"] == NAME
 
 
 def test_the_annotations_are_our_own(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,4 +94,4 @@ def test_json_has_no_character_that_moves_a_cursor(tmp_path: Path, capsys: pytes
     assert main(["show", str(path), "--format", "json"]) == 0
     out = capsys.readouterr().out
     assert not set(label[1:2] + label[4:] + label[0]).difference("31m").intersection(out)
-    assert json.loads(out)["graphs"][0]["label"] == label
+    assert json.loads(out)["graphs"][0]["labels"] == [label]

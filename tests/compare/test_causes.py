@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from sigcontract.compare.causes import Cause, causes_of, causes_of_diff
+from sigcontract.compare.causes import Cause, causes_of
 from sigcontract.compare.dumps import compare_dumps
 from sigcontract.model.dims import Dim3
 from sigcontract.model.graph import GraphSignature
@@ -17,12 +17,18 @@ def found(old: GraphSignature, new: GraphSignature) -> tuple[Cause, ...]:
     comparison = compare_dumps(dump(old), again(new), H200)
     (changes,) = comparison.changes
     assert changes is not None
-    # Findings list their first places only: what they tell of is the same.
-    told, listed = (
-        {(cause.kind, cause.subject, change.rule) for cause in causes for change in cause.changes}
-        for causes in (causes_of(changes), causes_of_diff(comparison.diff.graphs[0]))
-    )
-    assert told == listed
+    # Findings list their first paths only: the changes are the same, and each finding is of one cause.
+    graph_diff = comparison.diff.graphs[0]
+    drawn = {(cause.kind, cause.subject, change.rule) for cause in causes_of(changes) for change in cause.changes}
+    listed = {
+        (cause.kind, cause.subject, graph_diff.findings[index].rule)
+        for cause in graph_diff.causes
+        for index in cause.findings
+    }
+    assert drawn == listed
+    assert sorted(index for cause in graph_diff.causes for index in cause.findings) == [
+        *range(len(graph_diff.findings))
+    ]
     return causes_of(changes)
 
 

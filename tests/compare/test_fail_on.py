@@ -1,6 +1,7 @@
 """The gate: what passes, what fails, and what it cannot tell."""
 
 import pytest
+from msgspec.structs import replace
 
 from sigcontract.compare.fail_on import FAIL_ON, Answer, gate
 from sigcontract.model.findings import DumpDiff, Finding, GraphDiff, Verdict
@@ -25,8 +26,25 @@ def finding(verdict: Verdict, rule: str = "kernel.grid-dim", old: str | None = "
 def found(*findings: Finding, environment: tuple[Finding, ...] = ()) -> DumpDiff:
     """Return the diff of one graph that has these findings."""
     verdict = Verdict.of_update(finding.verdict for finding in findings)
-    graph = GraphDiff(label="g", old_label="g", new_label="g", verdict=verdict, findings=findings)
-    return DumpDiff(verdict=verdict, profile=None, environment=environment, graphs=(graph,))
+    graph = GraphDiff(
+        label="g",
+        old_label="g",
+        new_label="g",
+        verdict=verdict,
+        old_size=None,
+        new_size=None,
+        causes=(),
+        findings=findings,
+    )
+    return DumpDiff(
+        verdict=verdict,
+        policy="portable",
+        one_capture=False,
+        not_compared=(),
+        profile=None,
+        environment=environment,
+        graphs=(graph,),
+    )
 
 
 UNKNOWN_CODE = finding(Verdict.UNDETERMINED, "function.code-unknown")
@@ -70,7 +88,7 @@ def test_where_the_update_is_refused_nothing_goes_stale() -> None:
     refused = found(finding(Verdict.STALE, "kernel.cluster-dim"), finding(Verdict.REJECTED, "node.added"))
     assert [gate(refused, fail_on) for fail_on in FAIL_ON] == ["failed", "failed", "failed", "failed", "passed"]
     elsewhere = found(finding(Verdict.STALE, "kernel.cluster-dim"))
-    both = DumpDiff(verdict=Verdict.STALE, profile=None, environment=(), graphs=(*refused.graphs, *elsewhere.graphs))
+    both = replace(elsewhere, graphs=(*refused.graphs, *elsewhere.graphs))
     assert gate(both, "stale") == "failed"
 
 
@@ -79,6 +97,25 @@ def test_where_the_update_is_refused_nothing_goes_stale() -> None:
 )
 def test_another_version_of_a_library_is_told_and_fails_no_gate(rule: str, answer: Answer) -> None:
     assert gate(found(environment=(finding(Verdict.HARMLESS, rule),)), "any") == answer
+
+
+@pytest.mark.parametrize(
+    ("policy", "one_capture", "verdict", "answer"),
+    [
+        ("portable", False, Verdict.HARMLESS, "passed"),
+        ("portable", False, Verdict.REJECTED, "passed"),
+        ("portable", True, Verdict.HARMLESS, "passed"),
+        ("portable", True, Verdict.REJECTED, "failed"),
+        ("exact", False, Verdict.HARMLESS, "failed"),
+        (None, None, Verdict.HARMLESS, "failed"),
+    ],
+)
+def test_another_order_of_nodes_is_no_difference_of_two_runs(
+    policy: str | None, one_capture: bool | None, verdict: Verdict, answer: Answer
+) -> None:
+    order = replace(found(finding(verdict, "topology.node-order")), policy=policy, one_capture=one_capture)
+    assert gate(order, "any") == answer
+    assert gate(order, verdict.value) == "failed"
 
 
 def test_a_gate_can_be_set_to_any_difference_and_to_each_verdict_that_is_one() -> None:

@@ -28,7 +28,7 @@ from tests.driver.fake_building import FakeBuilding
 from tests.driver.fake_functions import FakeFunctions
 from tests.driver.fake_reading import FakeReading
 from tests.driver.fake_state import KERNEL, FakeExec, FakeGraph, FakeLaunch
-from tests.driver.fake_update import answer, carry
+from tests.driver.fake_update import answer, carry, fix
 
 __all__ = ["FakeDriver", "FakeLaunch", "ptx"]
 
@@ -79,7 +79,11 @@ class FakeDriver(FakeFunctions, FakeBuilding, FakeReading):
         How often each C function was called.
     misuse
         What a correct program does not do: handles destroyed twice, unknown ones used.
+    other_work
+        Whether other programs run kernels on the device, which hides what an update may keep stale.
     """
+
+    other_work = False
 
     # Executables
 
@@ -110,7 +114,7 @@ class FakeDriver(FakeFunctions, FakeBuilding, FakeReading):
         if found.result:
             return UPDATE_FAILURE
         for old, new in found.pairs:
-            carry(executable, old, new)
+            carry(old, new, other_work=self.other_work)
         return 0
 
     @entry("cuGraphExecDestroy")
@@ -121,8 +125,10 @@ class FakeDriver(FakeFunctions, FakeBuilding, FakeReading):
     def _launch(self, handle: int, _stream: int) -> None:
         self._context()
         executable = self._exec(handle)
-        executable.fixed = True
         self._run_graph(handle, executable.graph)
+        for node in executable.graph.walk():
+            if node.type == KERNEL:
+                fix(node)
 
     def _run_graph(self, handle: int, graph: FakeGraph) -> None:
         """Run the kernels in the order of the nodes; fills, copies and the bodies of conditionals are not acted out."""

@@ -94,7 +94,7 @@ class FakeBuilding(FakeBase):
             dims = node.function.required_cluster
             node.attributes[4] = b"".join(extent.to_bytes(4, "little") for extent in dims).ljust(64, b"\0")
         if asked.hStream not in self._captures:
-            node.runs_function, node.runs_cluster = node.function, node.cluster
+            node.runs_function, node.stored_cluster = node.function, node.cluster
             self._run(0, node)
             return
         capture = self._captures[asked.hStream]

@@ -13,6 +13,7 @@ __all__ = [
     "FakeGraph",
     "FakeLaunch",
     "FakeNode",
+    "FakeRun",
 ]
 
 KERNEL = 0  # CUgraphNodeType
@@ -62,12 +63,19 @@ class FakeNode:
     memory: list[Any] = field(default_factory=list)
     #: Of a node in an executable, what it launches; may be older than what it holds.
     runs_function: FakeFunction | None = None
-    runs_cluster: tuple[int, int, int] = NO_CLUSTER
+    stored_cluster: tuple[int, int, int] = NO_CLUSTER
+    fixed_cluster: tuple[int, int, int] | None = None
     runs_carveout: int = 0
+    #: The last launch.
+    ran: "FakeRun | None" = None
 
     def integer(self, attribute_id: int) -> int:
         """Return an attribute that is a signed integer."""
         return int.from_bytes(self.attributes.get(attribute_id, b"")[:4], "little", signed=True)
+
+    @property
+    def runs_cluster(self) -> tuple[int, int, int]:
+        return self.stored_cluster if self.fixed_cluster is None else self.fixed_cluster
 
     @property
     def cooperative(self) -> bool:
@@ -104,6 +112,19 @@ class FakeNode:
         return x, y, z
 
 
+@dataclass(frozen=True)
+class FakeRun:
+    """What a node of an executable ran when it was launched."""
+
+    params: Mapping[str, Any]
+    cluster: tuple[int, int, int]
+    function: FakeFunction | None
+
+    def is_like(self, node: FakeNode) -> bool:
+        """Whether a node has the launch dimensions of this run."""
+        return all(self.params[name] == node.params[name] for name in ("grid", "block", "shared"))
+
+
 @dataclass(eq=False)
 class FakeGraph:
     """A graph. A child's or a body's belongs to its node."""
@@ -133,7 +154,7 @@ class FakeGraph:
                 preferred_clusters=node.preferred_clusters,
                 memory=node.memory,
                 runs_function=node.function,
-                runs_cluster=node.cluster,
+                stored_cluster=node.cluster,
                 runs_carveout=node.carveout,
             )
         for node in self.nodes:  # which may depend on one that is listed later
@@ -151,7 +172,6 @@ class FakeExec:
     graph: FakeGraph
     source: int
     flags: int
-    fixed: bool = False
 
 
 @dataclass(frozen=True)

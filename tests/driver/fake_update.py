@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tests.driver.fake_state import KERNEL, NO_CLUSTER, FakeExec, FakeGraph, FakeNode
+from tests.driver.fake_state import KERNEL, NO_CLUSTER, FakeGraph, FakeNode, FakeRun
 
-__all__ = ["Answer", "answer", "carry"]
+__all__ = ["Answer", "answer", "carry", "fix"]
 
 SUCCESS, TOPOLOGY_CHANGED, NODE_TYPE_CHANGED, PARAMETERS_CHANGED, ATTRIBUTES_CHANGED = 0, 2, 3, 5, 8
 USE_NODE_PRIORITY = 8  # CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
@@ -104,18 +104,26 @@ def _flat(node: FakeNode) -> bool:
     return bool(node.params["height"] <= 1 and node.params["depth"] <= 1)
 
 
-def carry(executable: FakeExec, old: FakeNode, new: FakeNode) -> None:
-    """Make the executable's node hold the candidate's, and keep what the driver keeps stale."""
-    launched = executable.fixed
-    same_function = old.function is new.function
-    same_rest = all(old.params.get(name) == new.params.get(name) for name in ("grid", "block", "shared", "arguments"))
-    moved_module = old.function is not None and new.function is not None and old.function.module != new.function.module
-    if new.cluster == NO_CLUSTER or (launched and (same_function or same_rest)):
-        cluster = old.runs_cluster  # never to "no cluster"; after a launch only with a function and what it takes
-    else:
-        cluster = new.cluster
-    keeps_function = launched and new.cooperative and same_rest and not moved_module and not same_function
-    function = old.runs_function if keeps_function else new.function
+def carry(old: FakeNode, new: FakeNode, *, other_work: bool) -> None:
+    """Make the executable's node hold the candidate's, and keep what the driver keeps stale.
+
+    ``other_work``: whether other kernels ran on the device since the last launch. Where none did, an update that
+    changes no launch dimension leaves what ran: the cluster, and the function of a cooperative node.
+    """
+    if new.cluster != NO_CLUSTER:
+        old.stored_cluster = new.cluster
+    ran = old.ran if old.ran is not None and old.ran.is_like(new) and not other_work else None
+    if old.function is not new.function:
+        old.fixed_cluster = None if ran is None else ran.cluster
+    if ran is None or not new.cooperative:
+        old.runs_function = new.function
+    elif old.function is not new.function:
+        old.runs_function = ran.function
     old.params, old.attributes, old.function = dict(new.params), dict(new.attributes), new.function
     old.memory = new.memory
-    old.runs_function, old.runs_cluster = function, cluster
+
+
+def fix(node: FakeNode) -> None:
+    """Keep what a launch of an executable's node keeps."""
+    node.fixed_cluster = node.runs_cluster
+    node.ran = FakeRun(dict(node.params), node.runs_cluster, node.runs_function)

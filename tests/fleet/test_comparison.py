@@ -132,7 +132,7 @@ def test_a_reference_that_is_a_dump_of_the_job_by_its_file_is_that_rank(tmp_path
 
 @pytest.mark.parametrize(
     ("reference", "reason"),
-    [(9, "no dump that can be read is of rank 9"), ("missing.dump.json", "the reference cannot be used: cannot read")],
+    [(9, "no readable dump is of rank 9"), ("missing.dump.json", "the reference cannot be used: cannot read")],
 )
 def test_a_reference_that_is_not_there_is_wrong_usage(reference: int | str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
@@ -194,7 +194,7 @@ def test_a_graph_that_one_rank_lacks_is_a_gap_that_names_it() -> None:
     report = compare_fleet(dumps)
     assert report.answer == "undetermined"
     assert [(gap.kind, gap.ranks, gap.detail) for gap in report.gaps] == [
-        ("graph-missing", "2", "rank 2 (dump 2): lacks bs=2")
+        ("graph-missing", "2", "rank 2 (dump 2) lacks bs=2")
     ]
 
 
@@ -218,13 +218,13 @@ OTHER_DEVICE = DeviceInfo(ordinal=0, name="NVIDIA B200", compute_capability_majo
 @pytest.mark.parametrize(
     ("changed", "kind", "said"),
     [
-        ({"display_driver_version": "575.57"}, "driver", "driver 575.57, where 580.159.04 is expected"),
-        ({"cuda_driver_version": 12090}, "driver", "driver CUDA 12.9, where CUDA 13.0 is expected"),
-        ({"devices": (OTHER_DEVICE,)}, "device", "devices 1 x NVIDIA B200 (10.0), where 1 x NVIDIA H200 (9.0) is"),
-        ({"libraries": (LibraryVersion(name="torch", version="2.9"),)}, "libraries", "torch 2.9, where none is"),
-        ({"sigcontract_version": "0.0.9"}, "version", "sigcontract 0.0.9, where"),
-        ({"created_at": "2026-12-01T03:00:00Z"}, "run", "written 2026-12-01T03:00:00Z, over an hour from most"),
-        ({"created_at": "yesterday"}, "run", "written yesterday"),
+        ({"display_driver_version": "575.57"}, "driver", "driver 575.57, expected 580.159.04"),
+        ({"cuda_driver_version": 12090}, "driver", "driver CUDA 12.9, expected CUDA 13.0"),
+        ({"devices": (OTHER_DEVICE,)}, "device", "devices 1 x NVIDIA B200 (10.0), expected 1 x NVIDIA H200 (9.0)"),
+        ({"libraries": (LibraryVersion(name="torch", version="2.9"),)}, "libraries", "torch 2.9, expected none"),
+        ({"sigcontract_version": "0.0.9"}, "version", "sigcontract 0.0.9, expected"),
+        ({"created_at": "2026-12-01T03:00:00Z"}, "run", "written at 2026-12-01T03:00:00Z, more than an hour from most"),
+        ({"created_at": "yesterday"}, "run", "written at yesterday"),
     ],
 )
 def test_a_dump_of_another_machine_or_run_is_a_gap(changed: dict[str, object], kind: str, said: str) -> None:
@@ -244,7 +244,7 @@ def test_two_drivers_on_half_of_the_ranks_each_are_told_as_such() -> None:
         )
     (gap,) = compare_fleet(dumps).gaps
     assert (gap.kind, gap.ranks) == ("driver", "")
-    assert gap.detail.startswith("driver differs: ranks 0-1 (dump 0, dump 1) 580.159.04, CUDA 13.0; ranks 2-3")
+    assert gap.detail.startswith("driver differs: ranks 0-1 (dump 0, dump 1): 580.159.04, CUDA 13.0; ranks 2-3")
 
 
 def test_ranks_that_no_dump_is_of_are_missing() -> None:
@@ -271,7 +271,7 @@ def test_a_rank_beyond_the_world_size_is_a_gap() -> None:
 def test_two_dumps_of_one_rank_are_named_by_their_files() -> None:
     report = compare_fleet([*job([8, 8]), job([16, 16])[1]])
     assert (report.answer, kinds(report)) == ("deviate", ["rank-repeated"])
-    assert report.gaps[0].detail == "dump 1, dump 2: each says that it is of rank 1"
+    assert report.gaps[0].detail == "dump 1, dump 2: all of rank 1"
     assert deviating(report) == ["dump 2"]
 
 
@@ -288,7 +288,7 @@ def test_one_dump_agrees_with_nobody() -> None:
 
 @pytest.mark.parametrize("dumps", [[], [Path(__file__).parent]], ids=["nothing", "a folder without dumps"])
 def test_no_dump_is_wrong_usage(dumps: list[Path]) -> None:
-    with pytest.raises(UsageError, match=r"no dumps in .*; they are named \*\.dump\.json"):
+    with pytest.raises(UsageError, match=r"no dumps( in .*)?; their names end in \.dump\.json"):
         compare_fleet(dumps)
 
 
@@ -379,9 +379,9 @@ def test_a_label_that_stands_for_two_graphs_leaves_the_dump_out() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda paths: Path(paths[0]).unlink(), "rank0-pid4000.dump.json: is gone"),
-        (lambda paths: save(job([16])[0], paths[0]), "rank0-pid4000.dump.json: was written again"),
-        (lambda paths: save(job([16])[0], Path(paths[0]).with_name("new.dump.json")), "new.dump.json: came"),
+        (lambda paths: Path(paths[0]).unlink(), "rank0-pid4000.dump.json: disappeared"),
+        (lambda paths: save(job([16])[0], paths[0]), "rank0-pid4000.dump.json: was rewritten"),
+        (lambda paths: save(job([16])[0], Path(paths[0]).with_name("new.dump.json")), "new.dump.json: appeared"),
     ],
 )
 def test_a_folder_that_changes_while_it_is_read_is_no_agreement(
@@ -420,7 +420,7 @@ def test_machine_code_that_was_not_observed_is_no_agreement() -> None:
     assert report.answer == "undetermined"
     (gap,) = report.gaps
     assert (gap.kind, gap.ranks) == ("code-unknown", "0-3")
-    assert "1 graph alike as recorded; function.code-unknown" in gap.detail
+    assert "1 graph equal as recorded; function.code-unknown" in gap.detail
 
 
 def test_one_dump_of_each_class_is_decoded_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -465,7 +465,50 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     assert (report.answer, len(report.dumps)) == ("agree", 2)
 
 
-def test_progress_counts_the_dumps() -> None:
-    told: list[tuple[int, int]] = []
-    compare_fleet(job([8] * 3), each=lambda number, of: told.append((number, of)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+def test_progress_counts_each_step() -> None:
+    seen: list[tuple[str, int, int]] = []
+    compare_fleet(job([8, 8, 16]), progress=lambda *step: seen.append(step))
+    assert seen == [
+        *(("headers", number, 3) for number in (1, 2, 3)),
+        *(("dumps", number, 2) for number in (1, 2)),
+        ("classes", 1, 1),
+    ]
+
+
+def test_each_dump_is_verified_at_most_once_however_many_are_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in saved(tmp_path, job([8] * 6 + [16] * 2))[:5]:
+        lie(Path(path))
+    verified: list[str] = []
+    load = codec.load
+
+    def counting(path: str, *, verify: bool, **asked: object) -> SignatureDump:
+        verified.extend([path] * verify)
+        dump: SignatureDump = load(path, verify=verify, **asked)  # type: ignore[call-overload]
+        return dump
+
+    monkeypatch.setattr(sources, "load", counting)
+    report = compare_fleet([tmp_path])
+    assert kinds(report) == ["unreadable"] * 5 + ["rank-missing"]
+    assert len(verified) == len(set(verified)) == 7
+
+
+def test_a_reference_is_verified_though_another_dump_represents_its_class(tmp_path: Path) -> None:
+    saved(tmp_path, job([8] * 3))
+    golden = tmp_path / "golden.json"
+    golden.write_text((tmp_path / "rank0-pid4000.dump.json").read_text().replace('"gemm_tile8x64"', '"gemm_tile9x64"'))
+    with pytest.raises(UsageError, match="the reference cannot be used"):
+        compare_fleet([tmp_path], reference=str(golden))
+
+
+def test_ranks_with_labels_of_their_own_have_nothing_in_common() -> None:
+    report = compare_fleet([rank_dump(rank, {f"rank{rank}/bs=1": gemm(8)}) for rank in range(4)])
+    assert (report.answer, kinds(report)) == ("undetermined", ["graph-added"] * 4)
+    assert report.gaps[3].detail == "rank 3 (dump 3) has rank3/bs=1, absent from the others"
+
+
+def test_a_sentence_names_few_of_many_files_and_the_report_all() -> None:
+    (gap, _) = compare_fleet([rank_dump(None, {"g": gemm(8)}, world_size=None) for _ in range(300)]).gaps
+    assert gap.detail == "dump 0, dump 1, dump 2 and 297 more: no rank in the dump"
+    assert gap.ranks.count("dump") == 300

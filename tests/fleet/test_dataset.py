@@ -82,6 +82,13 @@ def test_divergence_names_the_nodes_that_the_report_names(tmp_path: Path) -> Non
     }
 
 
+def test_divergence_has_the_node_that_one_rank_lacks(tmp_path: Path) -> None:
+    short = build.graph(*gemm(8).nodes[:2])
+    export_dataset([rank_dump(rank, {"g": gemm(8) if rank != 2 else short}) for rank in range(4)], tmp_path)
+    (row,) = rows(query_dataset("divergence", tmp_path))
+    assert (row["path"], row["kinds"], row["dumps"], row["of_dumps"]) == ("nodes[2]", 1, 3, 4)
+
+
 def test_kernels_counts_ranks_graphs_nodes_and_codes_of_a_name(tmp_path: Path) -> None:
     one, other = layer("probe"), layer("probe")
     node = one.kernel_nodes[0]
@@ -132,15 +139,32 @@ def test_the_name_of_a_run_stays_text_whatever_it_looks_like(run_id: str, tmp_pa
 
 def test_a_run_is_named_by_when_it_was_written_and_never_replaced_unasked(tmp_path: Path) -> None:
     assert export_dataset(job([8, 8]), tmp_path).run_id == "20261201T000000Z"
-    with pytest.raises(FileError, match="has a run 20261201T000000Z; name another with --run-id, or add --force"):
+    with pytest.raises(FileError, match="already holds run 20261201T000000Z; choose another with --run-id, or add"):
         export_dataset(job([16, 16]), tmp_path)
     export_dataset(job([16, 16]), tmp_path, replace=True)
     assert {row["name"] for row in read(tmp_path, "nodes") if row["position"] == 1} == {"gemm_tile16x64"}
 
 
+def test_a_run_that_cannot_be_replaced_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export_dataset(job([8, 8]), tmp_path)
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    rename = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if self.suffix == ".partial" and target.parent.name == "nodes":
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(FileError, match="No space left"):
+        export_dataset(job([16, 16]), tmp_path, replace=True)
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+    assert {row["name"] for row in read(tmp_path, "nodes") if row["position"] == 1} == {"gemm_tile8x64"}
+
+
 @pytest.mark.parametrize("run_id", ["", "a/b", "..", "x" * 101, "a b"])
 def test_a_name_that_is_no_folder_of_its_own_is_refused(run_id: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no name of a run"):
+    with pytest.raises(UsageError, match="is not a name for a run"):
         export_dataset(job([8]), tmp_path, run_id=run_id)
     assert list(tmp_path.iterdir()) == []
 
@@ -157,6 +181,16 @@ def test_a_dump_that_cannot_be_read_is_left_out_and_told(tmp_path: Path, capsys:
     assert lines[0].endswith("run 20261201T000000Z, 1 dump, 2 graphs, 6 nodes")
     assert [line.split(": ")[1] for line in lines[1:]] == paths[:2]
     assert {row["rank"] for row in read(tmp_path / "data", "nodes")} == {2}
+
+
+def test_an_export_of_nothing_readable_adds_no_run(tmp_path: Path) -> None:
+    (path,) = saved(tmp_path, job([8]))
+    text = Path(path).read_text()
+    for spoiled in (text.replace('"gemm_tile8x64"', '"gemm_tile9x64"'), "{"):
+        Path(path).write_text(spoiled)
+        with pytest.raises(UsageError, match="no readable dump; the first error: "):
+            export_dataset([path], tmp_path / "data")
+    assert [found for found in tmp_path.rglob("*") if "=" in found.name] == []
 
 
 def test_an_export_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +253,7 @@ def test_every_query_says_what_it_answers_and_each_of_its_columns(tmp_path: Path
         ("missing.sql", "duckdb", FileError, "cannot read missing.sql"),
         ("kernels", "oracle", UsageError, "there is no engine 'oracle'; use duckdb, or sc://HOST:PORT"),
         ("kernels", "sc://", UsageError, "names no host"),
-        ("kernels", "sc://127.0.0.1:x", UsageError, "is no address"),
+        ("kernels", "sc://127.0.0.1:x", UsageError, "is not an address"),
         ("kernels", "sc://127.0.0.1:1", EngineError, "no Spark Connect server answers at 127.0.0.1:1"),
     ],
 )
@@ -231,8 +265,8 @@ def test_what_cannot_be_asked_says_what_to_do(
         query_dataset(query, tmp_path, engine=engine)
 
 
-def test_a_folder_that_is_no_data_set_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="is no data set; `sigcontract fleet export` writes one"):
+def test_a_folder_that_is_not_a_data_set_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="is not a data set; `sigcontract fleet export` writes one"):
         query_dataset("kernels", tmp_path)
 
 
@@ -251,8 +285,22 @@ def test_a_query_that_the_engine_refuses_and_a_damaged_part_are_errors_of_ours(t
 def test_a_memory_limit_is_a_size(tmp_path: Path) -> None:
     export_dataset(job([8, 8]), tmp_path)
     assert query_dataset("kernels", tmp_path, memory_limit="64MB").rows != ()
-    with pytest.raises(UsageError, match="is no size; give one as 512MB or 4GB"):
+    with pytest.raises(UsageError, match="is not a size; give one such as 512MB or 4GB"):
         query_dataset("kernels", tmp_path, memory_limit="1'; DROP")
+
+
+def test_the_engine_draws_no_progress_and_writes_nothing_into_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    export_dataset(job([8, 8]), tmp_path / "data")
+    own = tmp_path / "own.sql"
+    own.write_text("SELECT name, value FROM duckdb_settings() WHERE name IN ('enable_progress_bar', 'temp_directory')")
+    settings = {row["name"]: row["value"] for row in rows(query_dataset(str(own), tmp_path / "data"))}
+    assert settings["enable_progress_bar"] == "false"
+    spill = Path(str(settings["temp_directory"]))
+    assert spill.is_absolute()
+    assert not spill.exists()
 
 
 def test_a_path_with_a_quote_is_a_path(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The questions of the package put to a real Spark Connect server: the same answers as DuckDB gives.
+"""The queries of the package on a real Spark Connect server: the same results as DuckDB's.
 
 Needs the extras fleet and fleet-spark, and a server: either SIGCONTRACT_SPARK names one that reads this machine's files
 (``sc://HOST:PORT``), or pyspark's own is started here, which needs the whole of pyspark and a Java runtime.
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,16 +159,30 @@ def test_a_query_that_spark_refuses_is_an_error_of_ours(spark: str, tmp_path: Pa
         query_dataset(str(own), tmp_path, engine=spark)
 
 
-def test_a_server_that_dies_in_the_middle_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_a_server_that_dies_in_the_middle_is_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = pytest.importorskip("pyspark.sql.connect.session").SparkSession
     export_dataset(job([8, 8]), tmp_path)
     own = tmp_path / "own.sql"
-    own.write_text("SELECT COUNT(*) AS n FROM RANGE(10000000000) AS a WHERE SHA2(CAST(id AS STRING), 256) = 'x'")
+    own.write_text("SELECT COUNT(*) AS n FROM RANGE(1000000000000) AS a WHERE SHA2(CAST(id AS STRING), 256) = 'x'")
     port = free_port()
     server = started(port, tmp_path / "server.log")
-    killer = subprocess.Popen(["/bin/sh", "-c", f"sleep 15; kill -9 -{server.pid}"], start_new_session=True)
+    seen = []
+
+    def dies_at_work(*, inflight_tasks: int, **_: object) -> None:
+        if inflight_tasks:
+            seen.append(inflight_tasks)
+            stop(server)
+
+    ask = session.sql
+
+    def asking(self: Any, sql: str) -> Any:
+        self.registerProgressHandler(dies_at_work)
+        return ask(self, sql)
+
+    monkeypatch.setattr(session, "sql", asking)
     try:
         with pytest.raises(EngineError, match="did not answer the query"):
             query_dataset(str(own), tmp_path, engine=f"sc://127.0.0.1:{port}")
     finally:
-        killer.wait()
         stop(server)
+    assert seen

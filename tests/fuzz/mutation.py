@@ -1,6 +1,8 @@
 """Documents that are nearly right: valid ones with some values changed, then bytes, in either format."""
 
 import json
+import marshal
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,7 +12,7 @@ import msgspec
 from sigcontract.wire import codec
 from tests.wire.families import FAMILIES
 
-__all__ = ["mutated", "seeds", "spelled"]
+__all__ = ["Sample", "mutated", "seeds", "spelled"]
 
 _CORPUS = Path(__file__).parents[1] / "corpus"
 _ODD: list[Any] = [
@@ -20,26 +22,77 @@ _ODD: list[Any] = [
     *("sigcontract.dump", "kernel", "graph", "conditional", "value", "unreadable", "launch", "_Z1fPS_S0_"),
 ]
 _BYTES = [b"\x00", b"\xc0", b"\xc1", b"\xd4", b"\x91", b"\x81", b"\xdf", b"\xff", b"[", b"{", b"}", b'"', b"\\", b","]
+_NAMES = ["x", "extensions", "node", "value", "type"]
+#: The form of `marshal` in which a value that is there twice is written twice.
+_WITHOUT_REFERENCES = 2
 
 
-def seeds() -> list[Any]:
-    """Return the documents to begin with, as plain values: the valid ones of the corpus, and small adversarial ones."""
+class Sample:
+    """A document that others are made from, as a plain value."""
+
+    def __init__(self, value: Any) -> None:
+        self._packed = marshal.dumps(value, _WITHOUT_REFERENCES)
+        self._values: list[Any] = []
+        #: Each value's key or index, after the number of the value that holds it; -1 is the document.
+        self._paths: list[tuple[int, Any]] = []
+        waiting = [(-1, value)]
+        while waiting:
+            number, holder = waiting.pop()
+            for key in holder if isinstance(holder, dict) else range(len(holder)):
+                part = holder[key]
+                if isinstance(part, dict | list):
+                    waiting.append((len(self._paths), part))
+                self._paths.append((number, key))
+                self._values.append(part)
+
+    def copy(self) -> Any:
+        """Return the document, for a caller that changes it."""
+        return marshal.loads(self._packed)  # noqa: S302  written above
+
+    def a_path(self, random: Random) -> list[Any] | None:
+        """Return the keys and indices that lead to one of the values, the last first; None where there is none."""
+        if not self._paths:
+            return None
+        number = random.randrange(len(self._paths))
+        path = []
+        while number >= 0:
+            number, key = self._paths[number]
+            path.append(key)
+        return path
+
+    def a_value(self, random: Random) -> Any:
+        """Return one of the values."""
+        return random.choice(self._values) if self._values else None
+
+    def of_key(self, key: Any) -> list[Any]:
+        """Return the values of a field's name, or at an index."""
+        return self._by_key.get(key, [])
+
+    @cached_property
+    def _by_key(self) -> dict[Any, list[Any]]:
+        found: dict[Any, list[Any]] = {}
+        for (_, key), value in zip(self._paths, self._values, strict=True):
+            found.setdefault(key, []).append(value)
+        return found
+
+
+def seeds() -> list[Sample]:
+    """Return the documents to begin with: the valid ones of the corpus, and small adversarial ones."""
     found = []
     for file in sorted(_CORPUS.glob("*/valid/*")):
         data = codec.document_bytes(file, 2**20)
         found.append(msgspec.json.decode(data) if data[:1] == b"{" else msgspec.msgpack.decode(data))
-    return found + [make(size) for make in FAMILIES.values() for size in (1, 3)]
+    return [Sample(value) for value in found + [make(size) for make in FAMILIES.values() for size in (1, 3)]]
 
 
-def mutated(value: Any, pool: list[Any], random: Random) -> Any:
-    """Return a copy of a document with one to four of its values changed, some for parts of other documents."""
-    changed = _copy(value)
+def mutated(pool: list[Sample], random: Random) -> Any:
+    """Return a document of the pool with one to four of its values changed, some for parts of other documents."""
+    sample = random.choice(pool)
+    changed = sample.copy()
     for _ in range(random.choice((1, 1, 1, 2, 4))):
-        places = _places(changed)
-        if not places:
-            break
-        holder, key = random.choice(places)
-        _change(holder, key, pool, random)
+        path = sample.a_path(random)
+        if path:
+            _change(changed, path, pool, random)
     if random.random() < 0.7:
         _mend(changed)
     return changed
@@ -64,21 +117,17 @@ def _mend(value: Any) -> None:
             entry["node_count"] = counts[row]
 
 
-def _places(value: Any) -> list[tuple[Any, Any]]:
-    places = []
-    waiting = [value]
-    while waiting:
-        holder = waiting.pop()
-        for key in [*holder] if isinstance(holder, dict) else range(len(holder)):
-            places.append((holder, key))
-            if isinstance(holder[key], dict | list):
-                waiting.append(holder[key])
-    return places
-
-
-def _change(holder: Any, key: Any, pool: list[Any], random: Random) -> None:
+def _change(holder: Any, path: list[Any], pool: list[Sample], random: Random) -> None:
     """Change one value: mostly for one that the same field may have, sometimes for any."""
-    value = holder[key]
+    try:
+        for step in reversed(path[1:]):
+            holder = holder[step]
+        key = path[0]
+        value = holder[key]
+    except (KeyError, IndexError, TypeError):
+        return  # an earlier change took it away
+    if not isinstance(holder, dict | list):
+        return
     chance = random.random()
     if chance < 0.1:
         _break(holder, key, pool, random)
@@ -87,8 +136,8 @@ def _change(holder: Any, key: Any, pool: list[Any], random: Random) -> None:
     elif isinstance(value, int) and not isinstance(value, bool) and chance < 0.5:
         holder[key] = max(0, value + random.choice((-1, 1, 1, 2)))
     else:
-        alike = [other[at] for other, at in _places(random.choice(pool)) if at == key]
-        alike = [other for other in alike if isinstance(other, type(value))] or alike
+        alike = random.choice(pool).of_key(key)
+        alike = [other for other in alike if isinstance(other, type(value)) and other != value] or alike
         if alike:
             holder[key] = _copy(random.choice(alike))
 
@@ -105,16 +154,15 @@ def _rearrange(value: list[Any], random: Random) -> None:
         value.insert(random.randrange(len(value) + 1), _copy(random.choice(value)))
 
 
-def _break(holder: Any, key: Any, pool: list[Any], random: Random) -> None:
+def _break(holder: Any, key: Any, pool: list[Sample], random: Random) -> None:
     value = holder[key]
     way = random.randrange(5)
     if way == 0:
         del holder[key]
     elif way == 1 and isinstance(holder, dict):
-        holder[random.choice(["x", f"{key}x", "extensions", "node", "value", "type"])] = value
+        holder[random.choice([*_NAMES, f"{key}x"])] = value
     elif way == 2:
-        other, at = random.choice(_places(random.choice(pool)))
-        holder[key] = _copy(other[at])
+        holder[key] = _copy(random.choice(pool).a_value(random))
     elif way == 3:
         for _ in range(random.choice((1, 5, 60, 70))):
             value = [value] if random.random() < 0.5 else {"a": value}
@@ -124,7 +172,9 @@ def _break(holder: Any, key: Any, pool: list[Any], random: Random) -> None:
 
 
 def _copy(value: Any) -> Any:
-    return json.loads(json.dumps(value))
+    if isinstance(value, dict | list):
+        return marshal.loads(marshal.dumps(value, _WITHOUT_REFERENCES))  # noqa: S302  written here
+    return value
 
 
 def spelled(value: Any, random: Random) -> bytes:
@@ -144,7 +194,7 @@ def _spelled(value: Any, way: int) -> bytes:
     if way <= 1:
         return msgspec.msgpack.encode(value)
     if way == 2:
-        return json.dumps(value, indent=1, sort_keys=True).encode()
+        return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1)
     if way == 3:
         return json.dumps(value, separators=(" ,", " :")).encode()
     if way == 4:

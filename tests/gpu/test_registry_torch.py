@@ -1,12 +1,14 @@
 """A stack of PyTorch transformer blocks through the registry: outputs bit-equal to plain replay."""
 
+import ctypes
+import threading
 from typing import Any
 
 import pytest
 from cuda.bindings import driver as cuda
 
 from examples import torch_registry
-from examples.recording.calls import check
+from examples.recording.calls import check, compile_source
 from sigcontract.driver.cuda.driver import default_driver
 from sigcontract.model.cuda import UpdateResult
 from sigcontract.registry import GraphExecRegistry
@@ -65,28 +67,52 @@ def test_a_replay_without_a_stream_is_on_the_current_one() -> None:
         assert number.item() == 1
 
 
+#: Waits until the host sets the word to anything but 0.
+WAIT = r"""
+extern "C" __global__ void wait_for_host(volatile unsigned *word) { while (*word == 0) { } }
+"""
+#: Only a failure takes so long: where an update waits for the launch before it, the host must still open the gate.
+OPENS_AFTER_SECONDS = 60
+
+
 def test_an_executable_is_switched_in_the_middle_of_a_launch() -> None:
     """An update is of later launches only: each runs what it was launched as, long after the update."""
     counts = [torch.zeros(1, device="cuda") for _ in range(2)]
+    gate = torch.zeros(1, dtype=torch.int32, pin_memory=True)  # mapped: the device reads it at the same address
+    word = ctypes.c_uint64(gate.data_ptr())
+    arguments = (ctypes.c_void_p * 1)(ctypes.addressof(word))
+    major, minor = torch.cuda.get_device_capability()
+    module = check(cuda.cuModuleLoadData(compile_source(WAIT, f"sm_{major}{minor}")))
+    wait_for_host = check(cuda.cuModuleGetFunction(module, b"wait_for_host"))
 
     def captured(count: Any) -> Any:
         graph = torch.cuda.CUDAGraph(keep_graph=True)
         with torch.cuda.graph(graph):
-            torch.cuda._sleep(200_000_000)  # cycles: a tenth of a second
+            stream = torch.cuda.current_stream().cuda_stream
+            check(cuda.cuLaunchKernel(wait_for_host, 1, 1, 1, 1, 1, 1, 0, stream, ctypes.addressof(arguments), 0))
             count += 1
             count *= 3
         return graph
 
+    def open_gate() -> None:
+        gate[0] = 1
+
     graphs = [captured(count) for count in counts]
     side = torch.cuda.Stream()
+    guard = threading.Timer(OPENS_AFTER_SECONDS, open_gate)
     with GraphExecRegistry() as registry:
         entries = [registry.register(graph) for graph in graphs]
         assert registry.stats().execs == 1
         torch.cuda.synchronize()
-        for turn in range(8):
-            entries[turn % 2].replay(side)
-        switched_while_running = not side.query() and [count.item() for count in counts] != [120.0, 120.0]
-        side.synchronize()
+        guard.start()
+        try:
+            for turn in range(8):
+                entries[turn % 2].replay(side)
+            switched_while_running = gate[0] == 0 and not side.query()
+        finally:
+            open_gate()
+            guard.cancel()
+            side.synchronize()
         stats = registry.stats()
     assert switched_while_running
     assert (stats.launches, stats.repoints, stats.fallbacks) == (8, 8, 0)

@@ -28,7 +28,7 @@ class Accepting(FakeDriver):
         executable = self.execs[handle]
         found = answer(executable.graph, self.graphs[graph], executable.flags)
         for old, new in found.pairs:
-            carry(executable, old, new)
+            carry(old, new, other_work=self.other_work)
         info = UpdateResultInfo.from_address(out)
         info.result, info.errorNode, info.errorFromNode = 0, None, None
         return 0

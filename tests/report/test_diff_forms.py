@@ -155,7 +155,17 @@ def test_a_report_without_a_driver_profile_says_so_and_how_to_get_one() -> None:
 def test_no_difference_is_one_line_and_another_on_what_was_not_compared() -> None:
     assert drawn(dump(graph(*LAYER)), dump(graph(*LAYER))) == (
         "no differences in 1 graph\n"
-        "not compared: addresses, handles beyond which are the same (--policy exact does), arguments\n"
+        "not compared: arguments of kernels; addresses, values of handles, order of nodes (--policy exact does)\n"
+    )
+
+
+def test_markdown_and_github_say_what_was_not_compared() -> None:
+    same = dump(graph(*LAYER))
+    found = compare_dumps(same, same, H200).diff
+    line = "not compared: arguments of kernels; addresses, values of handles, order of nodes"
+    assert line in markdown.diff_markdown(found)
+    assert github.diff_github(found) == (
+        f"::notice title=sigcontract diff::no differences in 1 graph%0A{line} (--policy exact does)\n"
     )
 
 
@@ -164,6 +174,7 @@ def test_every_policy_says_in_one_line_what_it_leaves_out(policy: str) -> None:
     plain = dump(graph(*LAYER))
     shown = text.diff_text(compare_dumps(plain, plain, H200, policy=policy)).splitlines()
     assert [line.partition(":")[0] for line in shown] == ["no differences in 1 graph", "not compared"]
+    assert ("--policy exact" in shown[1]) == (policy != "exact")
     assert max(map(len, shown)) <= 120
 
 

@@ -79,11 +79,25 @@ def test_a_short_name_is_the_part_that_people_know(mangled: str, name: str) -> N
 
 def test_two_names_are_cut_so_that_their_difference_is_seen() -> None:
     other = ADD.replace("Li4E", "Li8E")
-    old, new = differing(ADD, other, 60)
+    old, new = differing(ADD, other, width=60)
     assert old != new
     assert max(len(old), len(new)) <= 60
     long = "_ZN" + "9namespace" * 12 + "1{}Ev"
-    assert differing(long.format("a"), long.format("b"), 40) == ("…a", "…b")
+    assert differing(long.format("a"), long.format("b"), width=40) == ("…a", "…b")
+
+
+PREFIXES = st.text(st.sampled_from("ab_<:"), max_size=90)
+ENDINGS = st.lists(st.text(st.sampled_from("abc_"), max_size=50), min_size=2, max_size=4, unique=True)
+
+
+@given(PREFIXES, ENDINGS, st.integers(12, 60))
+def test_names_that_differ_look_different_however_long_what_they_share(
+    prefix: str, endings: list[str], width: int
+) -> None:
+    names = [prefix + ending for ending in endings]
+    drawn = differing(*names, width=width)
+    assert len(set(drawn)) == len(names)
+    assert len(names) > 2 or max(map(len, drawn)) <= width
 
 
 def test_names_cannot_move_the_cursor_or_end_a_line() -> None:

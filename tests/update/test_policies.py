@@ -120,7 +120,7 @@ DIFFERENCES: dict[str, tuple[tuple[GraphSignature, GraphSignature], str]] = {
             graph(PLAIN, memset(), EmptyNode(), edges=[[], [], [0, 1]]),
             graph(memset(), PLAIN, EmptyNode(), edges=[[], [], [1, 0]]),
         ),
-        "no yes yes no",
+        "no yes yes yes",
     ),
     "order of dependencies": (
         (

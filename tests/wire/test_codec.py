@@ -192,7 +192,7 @@ def test_a_version_error_says_what_was_found_and_what_would_do() -> None:
     data = codec.encode(dump()).replace(b'"version":2', b'"version":9')
     with pytest.raises(VersionError) as caught:
         codec.decode(data)
-    assert (caught.value.document, caught.value.found, caught.value.supported) == ("sigcontract.dump", 9, (1, 2))
+    assert (caught.value.document, caught.value.found, caught.value.supported) == ("sigcontract.dump", 9, (1, 2, 3))
     assert str(caught.value) == (
         "this release reads sigcontract.dump of version 1 and 2 and 3, not 9; upgrade sigcontract (at $.version)"
     )
@@ -203,8 +203,9 @@ def test_an_unknown_document_is_named() -> None:
         codec.decode(b'{"document":"x","version":1}')
     assert str(caught.value) == (
         "'x' is no document of sigcontract; it reads sigcontract.diff, sigcontract.dump, sigcontract.fleet, "
-        "sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, sigcontract.prediction, "
-        "sigcontract.profile (at $.document)"
+        "sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, sigcontract.migration, "
+        "sigcontract.prediction, sigcontract.profile, sigcontract.review, sigcontract.rules, sigcontract.show, "
+        "sigcontract.validation (at $.document)"
     )
 
 

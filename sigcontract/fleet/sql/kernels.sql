@@ -1,10 +1,10 @@
--- Which kernels run where: each name and machine code of a run, with how many ranks, graphs and nodes run it.
+-- Which kernels run where: each name and machine code of a run, with its ranks, graphs and nodes.
 --
 -- run                    the run
--- name, code_sha256      the kernel; no code where it was not observed
--- codes                  how many machine codes this name stands for in this run, unobserved ones not counted
+-- name, code_sha256      the kernel; null: its code was not observed
+-- codes                  distinct machine codes of this name in this run, unobserved ones not counted
 -- ranks, graphs, nodes   how many run it
--- first_rank, last_rank  the first and the last rank that do
+-- first_rank, last_rank  the first and the last rank that run it
 WITH kernels AS (
     SELECT
         run, name, code_sha256, rank, graph, COUNT(*) AS nodes

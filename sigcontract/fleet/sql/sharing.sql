@@ -1,12 +1,12 @@
--- Which executables could be shared: of each dump, how many graphs it has and how many executables would do.
+-- Which executables could be shared: for each dump, its graphs and the executables that they need.
 --
--- An executable belongs to one process. Graphs of one share key can have one under the policy `share`; a graph without
--- a key holds something unknown, and needs one of its own.
+-- An executable belongs to one process. Graphs of one share key can share one under the policy `share`; a graph without
+-- a key has something unknown in it, and needs its own.
 --
 -- run, rank, file   the dump
 -- graphs            its graphs
--- executables       how many would do
--- saved             how many fewer that is
+-- executables       executables that they need
+-- saved             graphs minus executables
 SELECT
     run, rank, file,
     COUNT(*) AS graphs,

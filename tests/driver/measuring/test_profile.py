@@ -16,7 +16,7 @@ from sigcontract.wire.codec import decode, encode
 from tests.driver import fake as fake_module
 from tests.driver.conftest import Workshop
 from tests.driver.fake import FakeDriver
-from tests.driver.fake_state import FakeExec, FakeNode
+from tests.driver.fake_state import FakeNode
 from tests.driver.fake_update import Answer, carry
 
 
@@ -57,8 +57,8 @@ def test_what_is_measured_agrees_with_the_shipped_profile(driver: CudaDriver) ->
 def test_a_function_that_was_carried_is_believed_only_where_no_profiler_can_be_at_work(
     monkeypatch: pytest.MonkeyPatch, loaded: str | None, effect: str
 ) -> None:
-    def carries_the_function(executable: FakeExec, old: FakeNode, new: FakeNode) -> None:
-        carry(executable, old, new)
+    def carries_the_function(old: FakeNode, new: FakeNode, *, other_work: bool) -> None:
+        carry(old, new, other_work=other_work)
         old.runs_function = new.function
 
     monkeypatch.setattr(doctor, "loaded_cupti", lambda: loaded)

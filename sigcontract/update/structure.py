@@ -5,22 +5,41 @@ graph: its structure says which node is which, its order does not. Every step is
 sorting the edges of each node, and for a search that ends after a fixed number of steps.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sigcontract.model import Dependency
+from msgspec.structs import replace
 
-__all__ = ["Reordering", "is_chain", "node_order"]
+from sigcontract.model import Dependency, GraphSignature
+
+__all__ = [
+    "Edge",
+    "Reordering",
+    "Shape",
+    "is_chain",
+    "isomorphism",
+    "may_be_one_structure",
+    "node_order",
+    "positions",
+    "reordered",
+]
 
 #: Rounds of refinement; each tells a node by all that it comes after and all that comes after it.
 _ROUNDS = 3
 #: Steps of the search beyond one for each node.
 _STEPS_SPARE = 20_000
+#: How far from a node its twins are told apart where graphs differ farther on.
+_EDGES_NEARBY = 3
+#: Share of nodes that must agree in all that comes before them, or after, so that twins are told apart.
+_WORTH_A_LOOK = 0.1
 
 _Edges = tuple[Dependency, ...]
-#: Node, from_port, to_port, type.
-_Edge = tuple[int, int, int, int]
+#: Colours of the nodes of an old and of a new graph.
+_Colours = tuple[Sequence[int], Sequence[int]]
+#: A node, and what an edge is by itself: its ports and its type, for one.
+Edge = tuple[int, tuple[Any, ...]]
 
 
 class Reordering(NamedTuple):
@@ -30,15 +49,21 @@ class Reordering(NamedTuple):
     ----------
     order
         Recorded index of each node, in the new order.
+    partner
+        New index of each old node, -1 where its edges do not say which one it is.
     total
         Whether the two graphs are one structure, so that each node stands at its counterpart's index.
     exact
         Whether the search for one structure came to its end.
+    back
+        Where the two are not one structure, recorded index of each new node, in the order of the old ones.
     """
 
     order: list[int]
+    partner: list[int]
     total: bool
     exact: bool
+    back: Sequence[int] = ()
 
 
 def is_chain(dependencies: Sequence[_Edges]) -> bool:
@@ -67,37 +92,61 @@ def node_order(
         By the finest keys under which the two are one structure. Where there are none, an order in which every node
         still comes after those that it depends on, and the nodes that have a counterpart come in its order.
     """
-    graphs = _Shape(old), _Shape(new)
+    graphs = _shape(old), _shape(new)
     exact = True
     if len(old) == len(new):
-        for keys in levels:
-            if sorted(keys[0]) != sorted(keys[1]):
+        for level, keys in enumerate(levels):
+            if level and _as_fine(keys, levels[level - 1]):
+                continue  # they tell apart what those before did
+            if not may_be_one_structure(keys, graphs):
                 continue
             partner, ended = _one_structure(keys, graphs)
             if partner is not None:
-                order = [0] * len(old)
-                for index, at in enumerate(partner):
-                    order[at] = index
-                return Reordering(order, total=True, exact=True)
+                return Reordering(list(positions(partner)), partner, total=True, exact=True)
             exact = exact and ended
-    return Reordering(_led(_partial(levels[0], graphs), graphs[0], len(new)), total=False, exact=exact)
+    partner = _partial(levels[0], graphs)
+    order = _led(partner, graphs[0], len(new))
+    return Reordering(
+        order, partner, total=False, exact=exact, back=_led(_inverse(partner, len(new)), graphs[1], len(old))
+    )
 
 
-class _Shape:
+def positions(order: Sequence[int]) -> tuple[int, ...]:
+    """Return, for each index, where an order has it."""
+    at = [0] * len(order)
+    for position, index in enumerate(order):
+        at[index] = position
+    return tuple(at)
+
+
+def reordered(graph: GraphSignature, order: Sequence[int]) -> GraphSignature:
+    """Return a graph with its nodes in another order."""
+    at = positions(order)
+    return GraphSignature(
+        nodes=tuple(graph.nodes[index] for index in order),
+        dependencies=tuple(
+            tuple(replace(edge, node=at[edge.node]) for edge in graph.dependencies[index]) for index in order
+        ),
+    )
+
+
+class Shape:
     """Edges in both directions, and an order in which each node comes after those that it depends on."""
 
-    def __init__(self, dependencies: Sequence[_Edges]) -> None:
-        self.before: list[list[_Edge]] = [
-            [(edge.node, edge.from_port, edge.to_port, edge.type) for edge in edges] for edges in dependencies
-        ]
-        self.after: list[list[_Edge]] = [[] for _ in dependencies]
-        for index, edges in enumerate(self.before):
-            for node, *data in edges:
-                self.after[node].append((index, data[0], data[1], data[2]))
-        self.order = list(_topological(self, range(len(dependencies))))
+    def __init__(self, before: Sequence[Sequence[Edge]]) -> None:
+        self.before = before
+        self.after: list[list[Edge]] = [[] for _ in before]
+        for index, edges in enumerate(before):
+            for node, data in edges:
+                self.after[node].append((index, data))
+        self.order = list(_topological(self, range(len(before))))
 
 
-def _topological(shape: _Shape, priority: Sequence[int]) -> Iterator[int]:
+def _shape(dependencies: Sequence[_Edges]) -> Shape:
+    return Shape([[(edge.node, (edge.from_port, edge.to_port, edge.type)) for edge in edges] for edges in dependencies])
+
+
+def _topological(shape: Shape, priority: Sequence[int]) -> Iterator[int]:
     """Yield the nodes, each after those that it depends on; of those that may come next, the first by priority."""
     waiting = list(map(len, shape.before))
     ready = [(priority[index], index) for index, count in enumerate(waiting) if not count]
@@ -111,8 +160,31 @@ def _topological(shape: _Shape, priority: Sequence[int]) -> Iterator[int]:
                 heappush(ready, (priority[node], node))
 
 
+def may_be_one_structure(keys: tuple[Sequence[Any], Sequence[Any]], graphs: tuple[Shape, Shape]) -> bool:
+    """Say whether two graphs have the same nodes by their keys and numbers of edges: most that differ do not."""
+    known = [
+        sorted(zip(side, map(len, shape.before), map(len, shape.after), strict=True))
+        for side, shape in zip(keys, graphs, strict=True)
+    ]
+    return known[0] == known[1]
+
+
+def _as_fine(keys: tuple[Sequence[int], Sequence[int]], other: tuple[Sequence[int], Sequence[int]]) -> bool:
+    """Say whether keys tell the same nodes apart as finer ones do."""
+    pairs = {*zip(keys[0], other[0], strict=True), *zip(keys[1], other[1], strict=True)}
+    return len(pairs) == len({*keys[0], *keys[1]})
+
+
+def _inverse(partner: Sequence[int], length: int) -> list[int]:
+    found = [-1] * length
+    for index, at in enumerate(partner):
+        if at >= 0:
+            found[at] = index
+    return found
+
+
 def _one_structure(
-    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]
+    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape]
 ) -> tuple[list[int] | None, bool]:
     """Return the new index of each old node where the two are one structure, and whether that could be decided.
 
@@ -128,14 +200,14 @@ def _one_structure(
         if found == distinct:
             return None, False  # no finer colours, and the search gave up on these
         distinct = found
-        partner, ended = _isomorphism(colours, graphs)
+        partner, ended = isomorphism(colours, graphs)
         if partner is not None or ended:
             return partner, ended
     return None, False
 
 
 def _refined(
-    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape], *, upward: bool
+    keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape], *, upward: bool
 ) -> tuple[list[int], list[int]]:
     """Return colours that tell nodes apart by all that comes before them, or upward, by all that comes after."""
     number: dict[Hashable, int] = {}
@@ -145,7 +217,7 @@ def _refined(
         edges = shape.after if upward else shape.before
         for index in reversed(shape.order) if upward else shape.order:
             near = edges[index]
-            seen = [(colour[node], port, to_port, kind) for node, port, to_port, kind in near]
+            seen = [(colour[node], data) for node, data in near]
             if len(seen) > 1:
                 seen.sort()
             colour[index] = number.setdefault((key[index], *seen), len(number))
@@ -153,7 +225,9 @@ def _refined(
     return found[0], found[1]
 
 
-def _isomorphism(colours: tuple[list[int], list[int]], graphs: tuple[_Shape, _Shape]) -> tuple[list[int] | None, bool]:
+def isomorphism(
+    colours: tuple[Sequence[Hashable], Sequence[Hashable]], graphs: tuple[Shape, Shape]
+) -> tuple[list[int] | None, bool]:
     """Return the new index of each old node under which all edges correspond, and whether the search came to its end.
 
     In an order in which each node comes after those that it depends on, a node may go where those went. The first
@@ -196,49 +270,86 @@ def _isomorphism(colours: tuple[list[int], list[int]], graphs: tuple[_Shape, _Sh
     return partner, True
 
 
-def _situation(colour: int, edges: Sequence[_Edge], partner: Sequence[int] | None) -> Hashable:
+def _situation(colour: Hashable, edges: Sequence[Edge], partner: Sequence[int] | None) -> Hashable:
     """Return a node's colour and dependencies, as indices in the new graph."""
     if partner is None:
         return (colour, *sorted(edges))
-    seen = [(partner[node], port, to_port, kind) for node, port, to_port, kind in edges]
+    seen = [(partner[node], data) for node, data in edges]
     return (colour, *sorted(seen))
 
 
-def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[_Shape, _Shape]) -> list[int]:
-    """Return the new index of each old node, or -1: of nodes that agree in all that comes before or after them."""
-    down = _refined(keys, graphs, upward=False)
+def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape]) -> list[int]:
+    """Return the new index of each old node, or -1: of nodes that agree in all that comes before or after them.
+
+    What differs somewhere differs in all that comes before it, seen from there. So a node is told from its twins by all
+    that comes before it, and by as much of what comes after as agrees: all, a few edges, or none; and the other way
+    round.
+    """
+    down, up = _refined(keys, graphs, upward=False), _refined(keys, graphs, upward=True)
     both = _refined(down, graphs, upward=True)
-    up = _refined(keys, graphs, upward=True)
     partner, taken = [-1] * len(keys[0]), [-1] * len(keys[1])
-    for colours, upward in ((both, False), (down, False), (up, True)):
-        _pair(colours, graphs, partner, taken, upward=upward)
+    for colours, first, upward in ((down, (both,), False), (up, (), True)):
+        levels: list[_Colours] = [*first]
+        if _in_common(colours) >= _WORTH_A_LOOK * min(map(len, keys)):
+            levels += _nearby(colours, graphs, upward=not upward)
+        _pair([*levels, colours], graphs, partner, taken, upward=upward)
     return partner
 
 
+def _in_common(colours: tuple[Sequence[int], Sequence[int]]) -> int:
+    return (Counter(colours[0]) & Counter(colours[1])).total()
+
+
+def _nearby(
+    colours: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape], *, upward: bool
+) -> list[tuple[Sequence[int], Sequence[int]]]:
+    """Return colours that tell nodes apart by what is a few edges after them, or before, the farthest first."""
+    found: list[tuple[Sequence[int], Sequence[int]]] = []
+    for _ in range(_EDGES_NEARBY):
+        number: dict[Hashable, int] = {}
+        finer = [
+            [
+                number.setdefault((known[index], *sorted((known[node], data) for node, data in edges)), len(number))
+                for index, edges in enumerate(shape.after if upward else shape.before)
+            ]
+            for known, shape in zip(colours, graphs, strict=True)
+        ]
+        colours = finer[0], finer[1]
+        found.insert(0, colours)
+    return found
+
+
 def _pair(
-    colours: tuple[Sequence[int], Sequence[int]],
-    graphs: tuple[_Shape, _Shape],
+    levels: Sequence[tuple[Sequence[int], Sequence[int]]],
+    graphs: tuple[Shape, Shape],
     partner: list[int],
     taken: list[int],
     *,
     upward: bool,
 ) -> None:
-    """Pair nodes of one colour whose neighbours are paired with each other, in order."""
+    """Pair nodes of one colour, the finest first, whose neighbours are paired with each other, in order."""
     old, new = ((shape.after if upward else shape.before) for shape in graphs)
-    candidates: dict[Hashable, list[int]] = {}
-    for index in reversed(range(len(new))):
-        if taken[index] < 0:
-            candidates.setdefault(_situation(colours[1][index], new[index], None), []).append(index)
+    found: list[dict[Hashable, list[int]]] = []
+    for _, colours in levels:
+        candidates: dict[Hashable, list[int]] = {}
+        for index in reversed(range(len(new))):
+            if taken[index] < 0:
+                candidates.setdefault(_situation(colours[index], new[index], None), []).append(index)
+        found.append(candidates)
     for index in reversed(graphs[0].order) if upward else graphs[0].order:
-        if partner[index] < 0:
-            found: Mapping[Hashable, list[int]] = candidates
-            waiting = found.get(_situation(colours[0][index], old[index], partner))
+        if partner[index] >= 0:
+            continue
+        for (colours, _), candidates in zip(levels, found, strict=True):
+            waiting = candidates.get(_situation(colours[index], old[index], partner), [])
+            while waiting and taken[waiting[-1]] >= 0:
+                waiting.pop()
             if waiting:
                 partner[index] = waiting.pop()
                 taken[partner[index]] = index
+                break
 
 
-def _led(partner: Sequence[int], shape: _Shape, last: int) -> list[int]:
+def _led(partner: Sequence[int], shape: Shape, last: int) -> list[int]:
     """Return the nodes in the order of their partners; one without any comes right after what it depends on."""
     priority = [0] * len(partner)
     for index in shape.order:

@@ -1,0 +1,297 @@
+"""Two graphs in portable form that are one structure, whatever the order in which their nodes were captured.
+
+Nodes, those of graphs inside, and what their numbers stand for (functions, contexts, events, allocations, devices) are
+the vertices of one acyclic graph: a node comes after the node that it is inside of, after those that it depends on,
+and after each number that it holds. Colours tell a vertex by all that comes before and after it; they are digests, so
+that graphs of one structure have one key, however many there are. The work is linear but for sorting.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from hashlib import blake2b, sha256
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sigcontract.model import (
+    GraphSignature,
+    Identities,
+    NodeSignature,
+    Renumbering,
+    graph_fields,
+    inner_graphs,
+    local_fields,
+    with_inner_graphs,
+)
+from sigcontract.update.structure import Edge, Shape, is_chain, isomorphism, may_be_one_structure, positions, reordered
+from sigcontract.wire import portable_digest, portable_form
+
+__all__ = ["NodeOrder", "StructureUndecided", "compact_portable_form", "portable_order", "structure_key"]
+
+#: Nodes, each use of a graph inside counted, beyond which no other order is looked for.
+_MAX_NODES = 200_000
+_DIGEST_BYTES = 16
+_STRUCTURE = b"sigcontract.structure-key/1\n"
+
+
+class StructureUndecided(Exception):  # noqa: N818  control flow inside this package, no error of a user
+    """The search for one structure met its bound."""
+
+
+class NodeOrder(NamedTuple):
+    """The nodes of a graph in the order of their counterparts in another one.
+
+    Attributes
+    ----------
+    order
+        For each node of the other graph, the index of its counterpart.
+    inside
+        The same of the readable graphs inside of each of these nodes.
+    """
+
+    order: tuple[int, ...]
+    inside: tuple[tuple["NodeOrder", ...], ...]
+
+    @property
+    def moved(self) -> bool:
+        """Whether any node, of this graph or of one inside, stands at another index than its counterpart."""
+        return self.moved_here or any(order.moved for orders in self.inside for order in orders)
+
+    @property
+    def moved_here(self) -> bool:
+        """Whether any node of this graph itself does."""
+        return any(index != position for position, index in enumerate(self.order))
+
+    @property
+    def inverse(self) -> "NodeOrder":
+        """What puts nodes that were put in this order back."""
+        at = positions(self.order)
+        return NodeOrder(at, tuple(tuple(order.inverse for order in self.inside[position]) for position in at))
+
+    def applied(self, graph: GraphSignature) -> GraphSignature:
+        """Return the graph with its nodes, and those of graphs inside, in this order."""
+        if not self.moved:
+            return graph
+        ordered = reordered(graph, self.order) if self.moved_here else graph
+        nodes = tuple(_inside_applied(node, orders) for node, orders in zip(ordered.nodes, self.inside, strict=True))
+        return GraphSignature(nodes=nodes, dependencies=ordered.dependencies)
+
+
+def structure_key(graph: GraphSignature) -> str:
+    """Return ``sha256:`` and a digest that is equal for graphs of one structure, and nearly always for no others.
+
+    Of a graph in portable form. Beyond a size that no capture has, the order of its nodes is part of the key.
+    """
+    vertices = _Vertices.of(graph)
+    if vertices is None:
+        return portable_digest(graph)
+    return "sha256:" + sha256(_STRUCTURE + b"".join(sorted(vertices.colours))).hexdigest()
+
+
+def compact_portable_form(graph: GraphSignature) -> GraphSignature:
+    """Return the portable form of a graph, equal nodes as one object: the work on it is that of the distinct nodes."""
+    return portable_form(_shared(graph, {}))
+
+
+def _shared(graph: GraphSignature, first: dict[bytes, NodeSignature]) -> GraphSignature:
+    nodes = []
+    of_object: dict[int, NodeSignature] = {}
+    for node in graph.nodes:
+        known = of_object.get(id(node))
+        if known is None:
+            if graph_fields(type(node)):
+                known = with_inner_graphs(node, lambda inner: _shared(inner, first))
+            else:
+                known = first.setdefault(msgspec.msgpack.encode(node), node)
+            of_object[id(node)] = known
+        nodes.append(known)
+    return GraphSignature(nodes=tuple(nodes), dependencies=graph.dependencies)
+
+
+def portable_order(old: GraphSignature, new: GraphSignature) -> NodeOrder | None:
+    """Return the order of the old graph's nodes in which the two are equal, None where there is none.
+
+    Parameters
+    ----------
+    old, new
+        Two graphs in portable form. The dependencies of each node are compared in the driver's order.
+
+    Raises
+    ------
+    StructureUndecided
+        There may be such an order, and the search for it met its bound.
+    """
+    if len(old.nodes) != len(new.nodes) or _is_one_chain(old, new):
+        return None
+    both = _Vertices.of(old), _Vertices.of(new)
+    if both[0] is None or both[1] is None:
+        raise StructureUndecided
+    shapes = both[0].shape, both[1].shape
+    if not may_be_one_structure((both[0].starts, both[1].starts), shapes):
+        return None
+    if sorted(both[0].colours) != sorted(both[1].colours):
+        return None
+    partner, ended = isomorphism((both[0].colours, both[1].colours), shapes)
+    if partner is None:
+        if ended:
+            return None
+        raise StructureUndecided
+    old_at = positions(partner)
+    return both[1].root.order(both[0].local, old_at)
+
+
+def _is_one_chain(old: GraphSignature, new: GraphSignature) -> bool:
+    """Say whether two graphs can have one order of nodes only: chains that hold no graphs."""
+    return (
+        is_chain(old.dependencies)
+        and is_chain(new.dependencies)
+        and not any(graph_fields(type(node)) for node in (*old.nodes, *new.nodes))
+    )
+
+
+class _Use(NamedTuple):
+    """One use of a graph: its nodes are the vertices from ``first`` on, and the uses inside of them by vertex."""
+
+    first: int
+    size: int
+    inside: dict[int, list["_Use"]]
+
+    def order(self, local: Sequence[int], old_at: Sequence[int]) -> NodeOrder:
+        indices = range(self.first, self.first + self.size)
+        inside = self.inside
+        return NodeOrder(
+            tuple(local[old_at[vertex]] for vertex in indices),
+            tuple(tuple(use.order(local, old_at) for use in inside.get(vertex, ())) for vertex in indices),
+        )
+
+
+class _Vertices:
+    """The vertices of a graph in portable form.
+
+    Attributes
+    ----------
+    starts
+        What each vertex is by itself.
+    local
+        Index of each node in its own graph.
+    """
+
+    def __init__(self) -> None:
+        self.starts: list[bytes] = []
+        self.local: list[int] = []
+        self._before: list[list[Edge]] = []
+        self._numbers: dict[tuple[str, int], int] = {}
+        self._unnumbered = Renumbering(lambda _kind: lambda _number: 1)
+        self._identities = Identities()
+        #: By the id of a node, which the graph keeps.
+        self._known: dict[int, tuple[bytes, list[tuple[str, str, int]]]] = {}
+        self.root = _Use(0, 0, {})
+
+    @classmethod
+    def of(cls, form: GraphSignature) -> "_Vertices | None":
+        """Return the vertices of a graph; None for one that is too large."""
+        found = cls()
+        try:
+            found.root = found._use(form, None)
+        except StructureUndecided:
+            return None
+        return found
+
+    @cached_property
+    def shape(self) -> Shape:
+        """Their edges."""
+        return Shape(self._before)
+
+    @cached_property
+    def colours(self) -> list[bytes]:
+        """Digests that tell each vertex by all that comes before and after it."""
+        shape, text_of = self.shape, _Labels()
+        before = _passed(self.starts, shape.order, shape.before, text_of)
+        both = _passed(before, shape.order[::-1], shape.after, text_of)
+        # Once more: what comes after a number says which one it is, and so does that which nodes hold it.
+        return _passed(both, shape.order, shape.before, text_of)
+
+    def _use(self, graph: GraphSignature, holder: Edge | None) -> _Use:
+        first = len(self.starts)
+        if first + len(graph.nodes) > _MAX_NODES:
+            raise StructureUndecided
+        use = _Use(first, len(graph.nodes), {})
+        for index, (node, edges) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
+            start, _ = self._node(node)
+            self.starts.append(start)
+            self.local.append(index)
+            found = [
+                (first + edge.node, (position, edge.from_port, edge.to_port, edge.type))
+                for position, edge in enumerate(edges)
+            ]
+            self._before.append(found if holder is None else [*found, holder])
+        for index, node in enumerate(graph.nodes):
+            vertex = first + index
+            self._before[vertex] += [
+                (self._number(kind, number), (path,)) for path, kind, number in self._node(node)[1]
+            ]
+            if graph_fields(type(node)):
+                use.inside[vertex] = [
+                    self._use(inner, (vertex, (at,))) for at, inner in inner_graphs(node) if inner is not None
+                ]
+        return use
+
+    def _number(self, kind: str, number: int) -> int:
+        """Return the vertex of a number."""
+        vertex = self._numbers.get((kind, number))
+        if vertex is None:
+            vertex = self._numbers[kind, number] = len(self.starts)
+            self.starts.append(kind.encode())
+            self.local.append(-1)
+            self._before.append([])
+        return vertex
+
+    def _node(self, node: NodeSignature) -> tuple[bytes, list[tuple[str, str, int]]]:
+        known = self._known.get(id(node))
+        if known is None:
+            known = self._known[id(node)] = self._start(node), self._identities.of(node)
+        return known
+
+    def _start(self, node: NodeSignature) -> bytes:
+        kind = type(node)
+        graphs = graph_fields(kind)
+        if not graphs:
+            return _digest(msgspec.msgpack.encode(self._unnumbered.record(node)))
+        dropped = {*graphs, *(name for name, _ in local_fields(kind).handles)}
+        own = [getattr(node, name) for name in kind.__struct_fields__ if name not in dropped]
+        # None, no graph that can be read, is not the same as none at all.
+        absent = [getattr(node, name) is None for name in graphs]
+        readable = [(at, inner and len(inner.nodes)) for at, inner in inner_graphs(node)]
+        return _digest(msgspec.msgpack.encode((kind.__struct_config__.tag, own, absent, readable)))
+
+
+class _Labels(dict[tuple[Any, ...], bytes]):
+    """The bytes of what edges are by themselves."""
+
+    def __missing__(self, label: tuple[Any, ...]) -> bytes:
+        self[label] = found = msgspec.msgpack.encode(label)
+        return found
+
+
+def _passed(
+    starts: Sequence[bytes], order: Sequence[int], near: Sequence[Sequence[Edge]], text_of: _Labels
+) -> list[bytes]:
+    """Return colours that tell vertices apart by all that comes before them in an order."""
+    colours = [b""] * len(starts)
+    for vertex in order:
+        edges = [colours[node] + text_of[label] for node, label in near[vertex]]
+        if len(edges) > 1:
+            edges.sort()
+        colours[vertex] = blake2b(starts[vertex] + b"".join(edges), digest_size=_DIGEST_BYTES).digest()
+    return colours
+
+
+def _inside_applied(node: NodeSignature, orders: Sequence[NodeOrder]) -> NodeSignature:
+    if not any(order.moved for order in orders):
+        return node
+    waiting: Iterator[NodeOrder] = iter(orders)
+    return with_inner_graphs(node, lambda graph: next(waiting).applied(graph))
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=_DIGEST_BYTES).digest()

@@ -1,0 +1,162 @@
+"""What an executable may run after its history: the graphs that it held, its launches and uploads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from sigcontract.model import KernelNodeSignature
+from sigcontract.update.kernels import NodeJudge
+from sigcontract.update.located import differences_along
+from sigcontract.update.pairing import Pairing, pair_graphs
+from sigcontract.wire import explains_invalid
+
+if TYPE_CHECKING:
+    from sigcontract.model import (
+        DriverProfile,
+        GraphSignature,
+    )
+    from sigcontract.update.kernel_state import KernelState
+
+__all__ = ["ExecState", "Unproven"]
+
+#: Rules whose effect the state of a node follows. After any other unsafe one the history proves nothing more.
+_FOLLOWED: Final = frozenset(
+    {"kernel.cluster-carried", "kernel.cluster-dim", "kernel.cluster-one", "kernel.cooperative-function"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """The first update of a history after which it is not known what the executable runs.
+
+    Attributes
+    ----------
+    path
+        Path of the node in the graph that it was updated to; ``nodes`` where the whole history is unknown.
+    what
+        The rule of the finding, or what is unknown.
+    subject
+        The node for people, or None.
+    """
+
+    path: str
+    what: str
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecState:
+    """The possible states of an executable: made by `instantiated` or `unknown`, followed by `updated` and `used`.
+
+    `sigcontract.predict_update` takes one as ``fixed``. The states are right under one profile and one set of
+    instantiation flags; give the same to all calls.
+
+    Attributes
+    ----------
+    held
+        The graph that the executable holds.
+    is_used
+        Whether it was uploaded or launched.
+    kernels
+        State of each kernel node of ``held``, by path.
+    unproven
+        What keeps the history from proving anything, or None. A new executable mends it.
+    """
+
+    held: "GraphSignature"
+    is_used: bool
+    kernels: Mapping[str, "KernelState"]
+    unproven: Unproven | None
+
+    @classmethod
+    @explains_invalid("graph", "profile")
+    def instantiated(
+        cls, graph: "GraphSignature", profile: "DriverProfile | None" = None, *, flags: int = 0
+    ) -> "ExecState":
+        """Return the state of an executable that was instantiated from a graph.
+
+        Parameters
+        ----------
+        graph
+            The graph.
+        profile
+            What is known of the driver, as for `sigcontract.predict_update`.
+        flags
+            CUgraphInstantiate_flags of the executable.
+        """
+        return cls.judged(graph, NodeJudge(profile, flags))
+
+    @classmethod
+    @explains_invalid("graph")
+    def unknown(cls, graph: "GraphSignature") -> "ExecState":
+        """Return the state of an executable that holds a graph and of which nothing else is known."""
+        return cls(graph, is_used=True, kernels={}, unproven=Unproven("nodes", "history"))
+
+    @explains_invalid("candidate", "profile")
+    def updated(
+        self, candidate: "GraphSignature", profile: "DriverProfile | None" = None, *, flags: int = 0
+    ) -> "ExecState":
+        """Return the state after an update that the driver accepted. A refused one leaves the state as it is.
+
+        An update that the rules call refused, and the driver accepted, leaves a history that proves nothing.
+
+        Parameters
+        ----------
+        candidate
+            The graph that it was updated to.
+        profile, flags
+            As for `instantiated`.
+        """
+        return self.judged_updated(candidate, NodeJudge(profile, flags))
+
+    def used(self, *, launched: bool = True) -> "ExecState":
+        """Return the state after a launch, or, with ``launched=False``, after an upload."""
+        after: dict[tuple[int, int], KernelState] = {}
+        kernels: dict[str, KernelState] = {}
+        for path, node in self.held.walk():
+            if path in self.kernels and isinstance(node, KernelNodeSignature):
+                state = self.kernels[path]
+                key = id(state), id(node)  # equal layers share nodes and states
+                if key not in after:
+                    after[key] = state.used(node, launched=launched)
+                kernels[path] = after[key]
+        return replace(self, is_used=True, kernels=kernels)
+
+    @classmethod
+    def judged(cls, graph: "GraphSignature", judge: NodeJudge) -> "ExecState":
+        """Answer as `instantiated` does, for a valid graph."""
+        first: dict[int, KernelState] = {}
+        kernels: dict[str, KernelState] = {}
+        for path, node in graph.walk():
+            if isinstance(node, KernelNodeSignature):
+                if id(node) not in first:
+                    first[id(node)] = judge.state_of(node)
+                kernels[path] = first[id(node)]
+        return cls(graph, is_used=False, kernels=kernels, unproven=None)
+
+    def judged_updated(self, candidate: "GraphSignature", judge: NodeJudge) -> "ExecState":
+        """Answer as `updated` does, for a valid graph."""
+        pairing = pair_graphs(self.held, candidate, judge.refusal)
+        if pairing.refusal is not None:
+            refusal = pairing.refusal
+            unproven = self.unproven or Unproven(refusal.path, refusal.rule, refusal.subject)
+            return ExecState(candidate, is_used=True, kernels={}, unproven=unproven)
+        after: dict[tuple[int, int, int], KernelState] = {}
+        kernels: dict[str, KernelState] = {}
+        for pair in pairing.walk(self.held, candidate):
+            old, new, path = pair.held, pair.candidate, pair.candidate_path
+            state = self.kernels.get(pair.held_path)
+            if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature) and state is not None:
+                key = id(state), id(old), id(new)
+                if key not in after:
+                    after[key] = judge.state_after(state, old, new)
+                kernels[path] = after[key]
+        return ExecState(candidate, self.is_used, kernels, self.unproven or self._unproven(pairing, candidate, judge))
+
+    def _unproven(self, pairing: Pairing, candidate: "GraphSignature", judge: NodeJudge) -> Unproven | None:
+        """Return where an update is not safe in a way that the states of the nodes do not follow."""
+        for difference, path, subject in differences_along(pairing, (self.held, candidate), judge, self.kernels):
+            followed = judge.has_state_model and difference.rule in _FOLLOWED
+            if not (difference.verdict.safe or followed):
+                return Unproven(path, difference.rule, subject)
+        return None
