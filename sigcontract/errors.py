@@ -7,6 +7,7 @@ msgspec, pydantic and cuda-python never leave the package; they are the ``__caus
 __all__ = [
     "AttributeUnknownError",
     "CloseError",
+    "ContractError",
     "DecodeError",
     "DriverCallError",
     "DriverError",
@@ -159,6 +160,31 @@ class VersionError(RecordError):
         self.document = None if document is None else _shortened(document, _MOST_PATH)
         self.found = found
         self.supported = supported
+
+
+class ContractError(SigcontractError, ValueError):
+    """A contract file has faults.
+
+    Attributes
+    ----------
+    file
+        The contract, as it was named.
+    faults
+        A `RecordError` for each fault, with its path in the contract.
+    lines
+        The line of each, from 1.
+    """
+
+    code = "contract"
+
+    def __init__(self, file: str, faults: tuple[RecordError, ...], lines: tuple[int, ...]) -> None:
+        more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+        super().__init__(
+            f"{file} is no valid contract: {faults[0]}{more}; mend it, docs/contract.md describes each key"
+        )
+        self.file = file
+        self.faults = faults
+        self.lines = lines
 
 
 class AttributeUnknownError(SigcontractError, LookupError):

@@ -28,6 +28,7 @@ __all__ = ["PUBLIC", "setup", "undocumented"]
 #: Modules whose ``__all__`` is promised to users.
 PUBLIC = (
     "sigcontract",
+    "sigcontract.contract",
     "sigcontract.driver",
     "sigcontract.errors",
     "sigcontract.fleet",

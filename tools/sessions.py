@@ -12,7 +12,13 @@ __all__ = ["PAGES", "Session", "output", "sessions", "with_output"]
 ROOT = Path(__file__).resolve().parents[1]
 
 #: Pages whose sessions are run, relative to the root of the project.
-PAGES = (Path("README.md"), Path("docs/documents.md"), Path("docs/cli.md"), Path("docs/fleet.md"))
+PAGES = (
+    Path("README.md"),
+    Path("docs/documents.md"),
+    Path("docs/cli.md"),
+    Path("docs/fleet.md"),
+    Path("docs/contract.md"),
+)
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 _SESSION = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)

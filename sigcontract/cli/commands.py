@@ -20,6 +20,7 @@ COMMANDS: Final[tuple[str, ...]] = (
     "predict",
     "groups",
     "fleet",
+    "check",
     "review",
     "schema",
     "rules",

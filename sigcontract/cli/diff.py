@@ -2,35 +2,30 @@
 
 import argparse
 import gc
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sigcontract.cli.diff_ranks import run_by_rank
 from sigcontract.cli.flags import add_flags
+from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
-from sigcontract.cli.terminal import columns, use_color
-from sigcontract.cli.workflow import commands
 from sigcontract.compare import (
     FAIL_ON,
-    DumpComparison,
     compare_dumps,
     gate,
 )
-from sigcontract.errors import UsageError
+from sigcontract.contract import label_lines
 from sigcontract.model import (
     SignatureDump,
 )
-from sigcontract.report import diff_github, diff_html, diff_markdown, diff_text
+from sigcontract.report import Outcome, diff_html, diff_text
 from sigcontract.update import (
     POLICIES,
 )
 from sigcontract.wire import (
-    encode,
     load,
-    write_bytes,
 )
 
 __all__ = ["register", "run"]
@@ -54,11 +49,8 @@ exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage o
 """
 
 
-_FORMS = ("text", "json", "markdown", "github", "html")
-
-#: How each form draws the values of a diff.
-_FORMS_OF_DIFF = {"markdown": diff_markdown, "github": diff_github}
-
+#: Forms that place nothing in a file.
+_WITHOUT_LINES = frozenset({"text", "json", "markdown", "html"})
 _STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
 
 
@@ -70,17 +62,11 @@ def register(subparsers: Subparsers) -> None:
         summary="compare two dumps, and say what an update would make of each difference",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=_FORMS,
+        formats=formats_of("diff"),
     )
     parser.add_argument("old", metavar="OLD", help="a dump, or a folder of dumps, one for each rank")
     parser.add_argument("new", metavar="NEW", help="what to compare it with; OLD again, for two graphs of one dump")
-    parser.add_argument(
-        "--output",
-        action="append",
-        default=[],
-        metavar="FORMAT=FILE",
-        help="write this form to a file (- for standard output) instead; may be given several times",
-    )
+    add_outputs(parser, "diff")
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,
@@ -116,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     """Compare, write every form that was asked for, and say whether the gate passed."""
     if Path(args.old).is_dir() or Path(args.new).is_dir():
         return run_by_rank(args)
-    outputs = [_output(value) for value in args.output] or [(args.format, "-")]
+    outputs = outputs_of(args)
     with _uncollected():
         profile = None if args.profile is None else load_profile(args.profile)
         old = load(args.old, expect=SignatureDump)
@@ -125,15 +111,19 @@ def run(args: argparse.Namespace) -> int:
         comparison = compare_dumps(
             old, new, profile, policy=args.policy, flags=args.flags, labels=args.graph, pairs=args.pair
         )
-        for form, file in outputs:
-            if file == "-":
-                color, width = use_color(sys.stdout), columns()
-                stream = commands(sys.stdout) if form == "github" else sys.stdout
-                sys.stdout.flush()
-                stream.write(_rendered(comparison, form, color=color, width=width, verdicts=args.verdicts))
-            else:
-                write_bytes(Path(file), _rendered(comparison, form, verdicts=args.verdicts).encode())
-    return _STATUS[gate(comparison.diff, args.fail_on)]
+        answer = gate(comparison.diff, args.fail_on)
+        outcome = Outcome(
+            command="diff",
+            record=comparison.diff,
+            answer=answer,
+            files=(args.old, args.new),
+            text=lambda color, width: diff_text(comparison, color=color, width=width, verdicts=args.verdicts),
+            html=lambda: diff_html(comparison),
+            fail_on=args.fail_on,
+            lines=label_lines(args.new) if {form for form, _ in outputs} - _WITHOUT_LINES else {},
+        )
+        deliver(outcome, outputs)
+    return _STATUS[answer]
 
 
 @contextmanager
@@ -153,22 +143,3 @@ def _same_file(a: str, b: str) -> bool:
         return Path(a).samefile(b)
     except (OSError, ValueError):
         return False  # loading says what is wrong with it
-
-
-def _rendered(
-    comparison: DumpComparison, form: str, *, color: bool = False, width: int = 120, verdicts: bool | None = None
-) -> str:
-    if form == "text":
-        return diff_text(comparison, color=color, width=width, verdicts=verdicts)
-    if form == "json":
-        return encode(comparison.diff).decode()
-    if form == "html":
-        return diff_html(comparison)
-    return _FORMS_OF_DIFF[form](comparison.diff)
-
-
-def _output(value: str) -> tuple[str, str]:
-    form, separator, file = value.partition("=")
-    if form not in _FORMS or not separator or not file:
-        raise UsageError(f"--output {value!r}: give FORMAT=FILE, the format one of {', '.join(_FORMS)}")
-    return form, file

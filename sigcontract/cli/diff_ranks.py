@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+from typing import Literal
 
+from sigcontract.cli.outputs import deliver, outputs_of
 from sigcontract.cli.parser import Exit
 from sigcontract.cli.profiles import load_profile
 from sigcontract.cli.terminal import columns, status_line, use_color
@@ -10,23 +12,29 @@ from sigcontract.compare import DumpComparison, gate
 from sigcontract.errors import UsageError
 from sigcontract.fleet import compare_by_rank
 from sigcontract.model import RankDiff, RankDiffs, Verdict
-from sigcontract.report import counted, diff_text, gap_lines, safe
-from sigcontract.wire import encode
+from sigcontract.report import Outcome, counted, diff_text, gap_lines, safe
 
 __all__ = ["run_by_rank"]
 
 
 def run_by_rank(args: argparse.Namespace) -> int:
     """Compare, write, and return whether the gate passes on every rank."""
-    if args.pair or args.output or args.format not in ("text", "json"):
-        raise UsageError("folders are compared rank by rank, as text or json; other forms and options take two dumps")
+    if args.pair:
+        raise UsageError("folders are compared rank by rank; give two dumps to compare a pair of graphs")
+    outputs = outputs_of(args)
+    if any(form == "html" for form, _ in outputs):
+        raise UsageError(
+            "there is no HTML page of two folders; sigcontract fleet --format html draws one of many ranks"
+        )
+    texts = [file for form, file in outputs if form == "text"]
+    color, width = (use_color(sys.stdout), columns()) if texts == ["-"] else (False, 120)
     profile = None if args.profile is None else load_profile(args.profile)
     drawn: list[str] = []
 
     def draw(each: RankDiff, comparison: DumpComparison) -> None:
         noun = "rank" if each.ranks.isdecimal() else "ranks"
         drawn.extend(("", f"{noun} {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
-        shown = diff_text(comparison, color=use_color(sys.stdout), width=columns() - 2)
+        shown = diff_text(comparison, color=color, width=width - 2)
         drawn.extend(f"  {line}".rstrip() for line in shown.splitlines())
 
     with status_line() as say:
@@ -37,17 +45,28 @@ def run_by_rank(args: argparse.Namespace) -> int:
             policy=args.policy,
             labels=args.graph,
             progress=lambda step, number, total: say(f"{number}/{total} {step}"),
-            on_diff=draw if args.format == "text" else lambda *_: None,
+            on_diff=draw if texts else lambda *_: None,
         )
-    if args.format == "json":
-        sys.stdout.write(encode(found).decode())
-    else:
-        gaps = ["", *gap_lines(found.gaps, columns())] if found.gaps else []
-        sys.stdout.write("\n".join([_head(found), *drawn, *gaps]) + "\n")
-    answers = {gate(each.diff, args.fail_on) for each in found.diffs}
+    gaps = ["", *gap_lines(found.gaps, width)] if found.gaps else []
+    text = "\n".join([_head(found), *drawn, *gaps]) + "\n"
+    answer = _answer(found, args.fail_on)
+    outcome = Outcome(
+        command="diff",
+        record=found,
+        answer=answer,
+        files=(args.old, args.new),
+        text=lambda _color, _width: text,
+        fail_on=args.fail_on,
+    )
+    deliver(outcome, outputs)
+    return {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}[answer]
+
+
+def _answer(found: RankDiffs, fail_on: str) -> Literal["passed", "failed", "undetermined"]:
+    answers = {gate(each.diff, fail_on) for each in found.diffs}
     if "failed" in answers:
-        return Exit.GATE
-    return Exit.UNDETERMINED if "undetermined" in answers or found.gaps or not found.diffs else Exit.OK
+        return "failed"
+    return "undetermined" if "undetermined" in answers or found.gaps or not found.diffs else "passed"
 
 
 def _head(found: RankDiffs) -> str:

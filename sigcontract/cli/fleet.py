@@ -2,13 +2,15 @@
 
 import argparse
 import sys
+from typing import Final, Literal
 
+from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
-from sigcontract.cli.terminal import columns, status_line, use_color
+from sigcontract.cli.terminal import status_line
 from sigcontract.errors import UsageError
 from sigcontract.fleet import compare_fleet, export_dataset, queries, query_dataset
-from sigcontract.model import FleetReport
-from sigcontract.report import counted, fleet_html, fleet_markdown, fleet_text, query_text, safe
+from sigcontract.model import FleetAnswer, FleetReport
+from sigcontract.report import Outcome, counted, fleet_html, fleet_text, query_text, safe
 from sigcontract.wire import encode
 
 __all__ = ["register", "run"]
@@ -34,14 +36,19 @@ name.
 exit status: 0 all ranks agree, 1 some deviate, 2 wrong usage or input, 3 undetermined: no deviation, but gaps
 """
 
-_STATUS = {"agree": Exit.OK, "deviate": Exit.GATE, "undetermined": Exit.UNDETERMINED}
+_ANSWERS: Final[dict[FleetAnswer, Literal["passed", "failed", "undetermined"]]] = {
+    "agree": "passed",
+    "deviate": "failed",
+    "undetermined": "undetermined",
+}
+_STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
 #: Options by subcommand.
 _OPTIONS = {
-    "compare": {"reference", "group_by", "allow_incomplete", "verify"},
-    "export": {"output", "run_id", "force"},
+    "compare": {"reference", "group_by", "allow_incomplete", "verify", "output"},
+    "export": {"dataset", "run_id", "force"},
     "query": {"engine", "memory_limit"},
 }
-_FORMATS = {"compare": ("text", "json", "markdown", "html"), "export": ("text",), "query": ("text", "json")}
+_FORMATS = {"compare": formats_of("fleet"), "export": ("text",), "query": ("text", "json")}
 
 
 def register(subparsers: Subparsers) -> None:
@@ -72,9 +79,12 @@ def register(subparsers: Subparsers) -> None:
         "of N ranks) or rank%%N; graphs are compared within a group only",
     )
     compared.add_argument("--allow-incomplete", action="store_true", help="list gaps, and do not fail for them")
+    add_outputs(compared, "fleet")
     compared.add_argument("--verify", action="store_true", help="decode every dump and check its digests")
     exported = parser.add_argument_group("export")
-    exported.add_argument("-o", "--output", metavar="DATASET", help="folder of the data set, to which the run is added")
+    exported.add_argument(
+        "-o", "--dataset", metavar="DATASET", help="folder of the data set, to which the run is added"
+    )
     exported.add_argument("--run-id", metavar="NAME", help="name of the run (default: time of its first dump)")
     exported.add_argument("--force", action="store_true", help="replace a run of that name")
     asked = parser.add_argument_group("query")
@@ -105,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
+    outputs = outputs_of(args)
     with status_line() as say:
         report = compare_fleet(
             args.dumps,
@@ -113,10 +124,20 @@ def _compare(args: argparse.Namespace) -> int:
             verify=args.verify,
             progress=lambda step, number, total: say(f"{number}/{total} {step}"),
         )
-    sys.stdout.write(_rendered(report, args.format))
-    if args.allow_incomplete and report.answer == "undetermined" and _was_compared(report):
-        return Exit.OK
-    return _STATUS[report.answer]
+    answer = _ANSWERS[report.answer]
+    if args.allow_incomplete and answer == "undetermined" and _was_compared(report):
+        answer = "passed"
+    outcome = Outcome(
+        command="fleet",
+        record=report,
+        answer=answer,
+        files=tuple(args.dumps),
+        text=lambda color, width: fleet_text(report, color=color, width=width),
+        html=lambda: fleet_html(report),
+        gaps_pass=args.allow_incomplete,
+    )
+    deliver(outcome, outputs)
+    return _STATUS[answer]
 
 
 def _was_compared(report: FleetReport) -> bool:
@@ -128,29 +149,19 @@ def _reference(given: str | None) -> int | str | None:
     return int(given) if given is not None and given.isascii() and given.isdecimal() else given
 
 
-def _rendered(report: FleetReport, form: str) -> str:
-    if form == "json":
-        return encode(report).decode()
-    if form == "markdown":
-        return fleet_markdown(report)
-    if form == "html":
-        return fleet_html(report)
-    return fleet_text(report, color=use_color(sys.stdout), width=columns())
-
-
 def _export(args: argparse.Namespace) -> int:
-    if args.output is None or len(args.dumps) == 1:
+    if args.dataset is None or len(args.dumps) == 1:
         raise UsageError("fleet export takes dumps and -o DATASET; `sigcontract fleet --help` shows an example")
     with status_line() as say:
         done = export_dataset(
             args.dumps[1:],
-            args.output,
+            args.dataset,
             run_id=args.run_id,
             replace=args.force,
             progress=lambda step, number, total: say(f"{number}/{total} {step}"),
         )
     counts = f"{counted(done.dumps, 'dump')}, {counted(done.graphs, 'graph')}, {counted(done.nodes, 'node')}"
-    sys.stdout.write(f"{safe(args.output)}: run {done.run_id}, {counts}\n")
+    sys.stdout.write(f"{safe(args.dataset)}: run {done.run_id}, {counts}\n")
     for unreadable in done.unreadable:
         sys.stdout.write(f"  left out: {safe(unreadable.name)}: {safe(unreadable.reason)}\n")
     return Exit.UNDETERMINED if done.unreadable else Exit.OK

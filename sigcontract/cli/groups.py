@@ -2,15 +2,16 @@
 
 import argparse
 import shlex
-import sys
+from collections.abc import Sequence
 
 from sigcontract.cli.flags import add_flags
 from sigcontract.cli.output import escaped_name
+from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
-from sigcontract.cli.terminal import columns
 from sigcontract.fleet import compare_fleet
 from sigcontract.model import (
+    DriverProfile,
     GroupsReport,
     SignatureDump,
 )
@@ -18,6 +19,7 @@ from sigcontract.profiles import (
     named_profile,
 )
 from sigcontract.report import (
+    Outcome,
     fleet_text,
     render_groups,
     safe,
@@ -29,7 +31,6 @@ from sigcontract.update import (
     group_dumps,
 )
 from sigcontract.wire import (
-    encode,
     load,
 )
 
@@ -63,7 +64,9 @@ def register(subparsers: Subparsers) -> None:
         summary="show which graphs could share an executable, and what that saves",
         description=_DESCRIPTION,
         example=_EXAMPLE,
+        formats=formats_of("groups"),
     )
+    add_outputs(parser, "groups")
     parser.add_argument("dumps", metavar="DUMP", nargs="+", help="a dump; an executable is shared inside of one only")
     parser.add_argument(
         "--policy",
@@ -80,13 +83,13 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Group and show."""
+    outputs = outputs_of(args)
     dumps = [load(path, expect=SignatureDump) for path in args.dumps]
     profile = named_profile(*dumps) if args.profile is None else load_profile(args.profile)
     policies = args.policy or ["share" if profile is None else "share-functions"]
     # Ranks are held against each other by `fleet`, which knows them; as groups they are one endless line.
-    by_rank = (
-        args.format == "text" and "portable" in policies and sum(d.environment.rank is not None for d in dumps) > 1
-    )
+    only_text = {form for form, _ in outputs} == {"text"}
+    by_rank = only_text and "portable" in policies and sum(d.environment.rank is not None for d in dumps) > 1
     report = GroupsReport(
         dumps=tuple(map(escaped_name, args.dumps)),
         gaps=gaps(dumps),
@@ -97,15 +100,33 @@ def run(args: argparse.Namespace) -> int:
             dumps, [policy for policy in policies if not (by_rank and policy == "portable")], profile, flags=args.flags
         ),
     )
-    if args.format == "json":
-        sys.stdout.write(encode(report).decode())
-    else:
-        others = [] if args.policy else [policy for policy in POLICIES if policy not in policies]
-        if report.policies or report.gaps or not by_rank:
-            rest = group_dumps(dumps, others, profile, flags=args.flags, nearest=0)
-            sys.stdout.write(render_groups(report, rest, width=columns()))
+    outcome = Outcome(
+        command="groups",
+        record=report,
+        answer="undetermined" if report.gaps else "passed",
+        files=report.dumps,
+        text=lambda _color, width: _text(args, dumps, report, profile, by_rank=by_rank, width=width),
+    )
+    deliver(outcome, outputs)
+    return Exit.UNDETERMINED if report.gaps else Exit.OK
+
+
+def _text(  # noqa: PLR0913  what was grouped, by what, and how it is drawn
+    args: argparse.Namespace,
+    dumps: Sequence[SignatureDump],
+    report: GroupsReport,
+    profile: DriverProfile | None,
+    *,
+    by_rank: bool,
+    width: int,
+) -> str:
+    drawn = ""
+    if report.policies or report.gaps or not by_rank:
+        judged = {found.policy for found in report.policies} | ({"portable"} if by_rank else set())
+        others = [] if args.policy else [policy for policy in POLICIES if policy not in judged]
+        drawn = render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0), width=width)
     if by_rank:
         files = " ".join(map(shlex.quote, args.dumps)) if len(args.dumps) <= _FILES else "DIR"
-        sys.stdout.write(f"portable: dumps of ranks, as `sigcontract fleet {safe(files)}` compares them:\n")
-        sys.stdout.write(fleet_text(compare_fleet(args.dumps), width=columns()))
-    return Exit.UNDETERMINED if report.gaps else Exit.OK
+        drawn += f"portable: dumps of ranks, as `sigcontract fleet {safe(files)}` compares them:\n"
+        drawn += fleet_text(compare_fleet(args.dumps), width=width)
+    return drawn

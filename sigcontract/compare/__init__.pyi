@@ -1,9 +1,3 @@
-from sigcontract.compare.alignment import (
-    Block as Block,
-    FoldedBlock as FoldedBlock,
-    fold as fold,
-    fold_with_tails as fold_with_tails,
-)
 from sigcontract.compare.causes import (
     Cause as Cause,
     CauseChange as CauseChange,
@@ -20,6 +14,12 @@ from sigcontract.compare.dumps import (
 from sigcontract.compare.fail_on import (
     FAIL_ON as FAIL_ON,
     gate as gate,
+)
+from sigcontract.compare.folding import (
+    Block as Block,
+    FoldedBlock as FoldedBlock,
+    fold as fold,
+    fold_with_tails as fold_with_tails,
 )
 from sigcontract.compare.graphs import (
     GraphChanges as GraphChanges,

@@ -1,41 +1,22 @@
-"""Which element of one sequence corresponds to which of another, and which stretches repeat.
+"""Which element of one sequence corresponds to which of another.
 
 Own code, because the libraries at hand do not fit: `difflib` is quadratic on graphs whose layers repeat (every
 element is "popular"), and the C libraries compare text. Elements are compared by equality and hash only; callers
 that care for speed pass small integers.
 """
 
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from heapq import heapify, heappop, heappush
-from itertools import compress, count, groupby, islice, pairwise
-from operator import eq, ne, sub
+from itertools import compress, count, pairwise
+from operator import ne
 from typing import NamedTuple, Protocol
 
-from msgspec import Struct
-
-__all__ = [
-    "Alignment",
-    "Block",
-    "FoldedBlock",
-    "Match",
-    "align",
-    "align_by_levels",
-    "fold",
-    "fold_with_tails",
-    "joined",
-]
+__all__ = ["Alignment", "Match", "align", "align_by_levels", "joined"]
 
 #: Edits that one search may spend before it commits to the best path so far. Its cost is the square of this.
 _EDITS_EXACT = 1000
 _EDITS_BOUNDED = 64
 #: Less than any index, and still so with one added.
 _NOWHERE = -2
-#: Repeat lengths that `fold` tries, those that most elements ask for first.
-_PERIODS_TRIED = 16
-#: How many later occurrences of an element may vote for a period: a layer often holds one kernel several times.
-_OCCURRENCES_VOTING = 4
 
 
 class Match(NamedTuple):
@@ -49,7 +30,7 @@ class Match(NamedTuple):
 class Alignment(NamedTuple):
     """Matches in ascending order of both sequences; what lies between them has no counterpart.
 
-    ``exact`` is False where the sequences differ in so many places that the search was cut short: every match is
+    ``exact`` is False where the sequences differ so often that the search was cut short: every match is
     still true, but there may be longer ones.
     """
 
@@ -63,14 +44,6 @@ class Alignment(NamedTuple):
             if match.old > old_end or match.new > new_end:
                 yield old_end, match.old, new_end, match.new
             old_end, new_end = match.old + match.length, match.new + match.length
-
-
-class Block(Struct, frozen=True, order=True):
-    """``count`` times, one after another, the ``length`` elements that begin at ``start``."""
-
-    start: int
-    length: int
-    count: int
 
 
 def align(old: Sequence[Hashable], new: Sequence[Hashable]) -> Alignment:
@@ -94,7 +67,7 @@ def align_by_levels(levels: Sequence[tuple[Sliceable, Sliceable]]) -> Alignment:
     """Align by the first pair of key sequences, then what is left over by the next, coarser pair, and so on.
 
     Every pair has the same two lengths. What stays left over in gaps of equal length is matched by position, so
-    that an element which changed altogether, in its place, is a change and not a loss and a gain.
+    that an element which changed altogether, where it stands, is a change and not a loss and a gain.
     """
     old_length, new_length = len(levels[0][0]), len(levels[0][1])
     gaps = [(0, old_length, 0, new_length)]
@@ -219,7 +192,7 @@ def _is_run(old: Sequence[Hashable], first: int, last: int) -> bool:
 
 
 def _spread(start: int, left_over: int, came: list[int]) -> Iterator[int]:
-    """Yield the index of each match in a run, those left over put beside what came, one in each place at first."""
+    """Yield the index of each match in a run, those left over put beside what came, one beside each at first."""
     put = [0] * len(came)
     while left_over:
         open_gaps = [gap for gap, count in enumerate(came) if put[gap] < count]
@@ -295,114 +268,3 @@ def _walk_back(history: list[list[int]], x: int, k: int, x0: int, y0: int) -> li
     pairs += ((i, i - k - x0 + y0) for i in range(x - 1, x0 - 1, -1))
     pairs.reverse()
     return pairs
-
-
-def fold(keys: Sequence[Hashable]) -> list[Block]:
-    """Return blocks that spell ``keys`` out exactly, repeated stretches as one block with their count.
-
-    The repetition that saves most is taken first. A stretch without repetition is a block with count 1. The cost
-    is linear in ``keys``, but for sorting the repetitions found.
-    """
-    heap = [(_saving(start, end, period), period, start, end) for start, end, period in _repetitions(keys)]
-    heapify(heap)
-    taken = _Intervals()
-    blocks: list[Block] = []
-    while heap:
-        _, period, start, end = heappop(heap)
-        pieces = taken.free(start, end)
-        if pieces == [(start, end)]:
-            repeats = (end - start) // period
-            blocks.append(Block(start, period, repeats))
-            taken.add(start, start + repeats * period)
-            continue
-        for lower, upper in pieces:
-            if upper - lower >= 2 * period:
-                heappush(heap, (_saving(lower, upper, period), period, lower, upper))
-    blocks += (Block(lower, upper - lower, 1) for lower, upper in taken.free(0, len(keys)))
-    return sorted(blocks)
-
-
-class FoldedBlock(Struct, frozen=True):
-    """A block, and how many elements of one more repetition follow it: less than all of it, or none."""
-
-    block: Block
-    tail: int
-
-    @property
-    def end(self) -> int:
-        """The index after the last element."""
-        return self.block.start + self.block.length * self.block.count + self.tail
-
-
-def fold_with_tails(keys: Sequence[Hashable]) -> Iterator[FoldedBlock]:
-    """Yield blocks as `fold` does, a repeated one with what follows it of one repetition more, if that is half of it.
-
-    The last of many alike layers is often followed by something else before its own end.
-    """
-    position = 0
-    for block in fold(keys):
-        end = block.start + block.length * block.count
-        if block.start < position or block.count == 1:
-            # What a tail before it took is no part of it any more.
-            if end > position:
-                yield FoldedBlock(Block(position, end - position, 1), 0)
-                position = end
-            continue
-        tail = 0
-        while end + tail < len(keys) and keys[end + tail] == keys[end + tail - block.length]:
-            tail += 1
-        folded = FoldedBlock(block, tail if 2 * tail >= block.length else 0)
-        yield folded
-        position = folded.end
-
-
-def _saving(start: int, end: int, period: int) -> int:
-    """Return how many elements a repetition spares a reader, negative so that a heap gives the largest first."""
-    return -((end - start) // period - 1) * period
-
-
-def _repetitions(keys: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, period) of stretches that repeat at least once, for the periods worth trying."""
-    indices_of: dict[Hashable, list[int]] = {}
-    for index, key in enumerate(keys):
-        indices_of.setdefault(key, []).append(index)
-    votes: Counter[int] = Counter()
-    for indices in indices_of.values():
-        for ahead in range(1, min(_OCCURRENCES_VOTING, len(indices) - 1) + 1):
-            votes.update(map(sub, islice(indices, ahead, None), indices))
-    # Of equal votes the shorter period is tried, whatever the order in which keys first appear.
-    for period, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))[:_PERIODS_TRIED]:
-        position = 0
-        for same, stretch in groupby(map(eq, keys, islice(keys, period, None))):
-            run = sum(1 for _ in stretch)
-            if same and run >= period:
-                yield position, position + run + period, period
-            position += run
-
-
-class _Intervals:
-    """Half-open intervals that do not overlap, in ascending order."""
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-
-    def add(self, start: int, end: int) -> None:
-        """Add an interval that overlaps none."""
-        index = bisect_right(self._starts, start)
-        self._starts.insert(index, start)
-        self._ends.insert(index, end)
-
-    def free(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return what of the stretch no interval covers."""
-        uncovered: list[tuple[int, int]] = []
-        index = bisect_right(self._ends, start)
-        while start < end:
-            taken_from = self._starts[index] if index < len(self._starts) else end
-            if taken_from > start:
-                uncovered.append((start, min(taken_from, end)))
-            if index >= len(self._starts):
-                break
-            start = self._ends[index]
-            index += 1
-        return uncovered

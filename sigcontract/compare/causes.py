@@ -136,11 +136,11 @@ def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
 
 
 def _nodes_of(change: Change) -> list[str]:
-    """Return the paths of the nodes that a change is at: all places where it is drawn, else those that are listed."""
+    """Return the paths of the nodes that a change is at: all that it is drawn at, else those that are listed."""
     inner = change.paths[0].count("nodes[") > 1
-    if inner or not change.known or not change.places:
+    if inner or not change.known or not change.indices:
         return list(dict.fromkeys(_node_of(path)[0] for path in change.paths))
-    return [f"nodes[{place.old if place.new is None else place.new}]" for place in change.places]
+    return [f"nodes[{at.old if at.new is None else at.new}]" for at in change.indices]
 
 
 def _told(change: Change) -> CauseChange:

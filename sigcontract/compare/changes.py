@@ -1,4 +1,4 @@
-"""Differences between two graphs with all their places, equal ones collected into one."""
+"""Differences between two graphs with the nodes of each, equal ones collected into one."""
 
 from collections.abc import Hashable
 from typing import Final, NamedTuple
@@ -7,13 +7,13 @@ from sigcontract.compare.edges import EdgeChange
 from sigcontract.model import NodeSignature
 from sigcontract.update import MAX_ALSO, Difference, by_rule, is_difference, subject_of
 
-__all__ = ["CODE_UNKNOWN", "Change", "CollectedChanges", "Place"]
+__all__ = ["CODE_UNKNOWN", "Change", "CollectedChanges", "NodeIndices"]
 
 #: The rule of kernels whose machine code is not known.
 CODE_UNKNOWN: Final = "function.code-unknown"
 
 
-class Place(NamedTuple):
+class NodeIndices(NamedTuple):
     """Where a change is: indices in the two aligned graphs, None on the side that has no such node.
 
     ``at`` is where it stands in the order of the new graph. The old graph's nodes may stand in another order than they
@@ -26,31 +26,31 @@ class Place(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One difference and all its places.
+    """One difference and all nodes that it is at.
 
     Attributes
     ----------
     difference
         What differs; its ``field`` is the path below the node.
     subject
-        What tells a person which node it is.
-    places
+        Kernel name, or what else identifies the node.
+    indices
         Where, ascending: all of them for a known difference. Empty for one of the graph as a whole.
     paths
         Full paths in the new graph (in the old one where the node was removed), as many as are ever shown.
     number
-        How many places there are, those inside child graphs counted one by one.
+        How many nodes or edges, those inside child graphs counted one by one.
     """
 
     difference: Difference
     subject: str | None
-    places: list[Place]
+    indices: list[NodeIndices]
     paths: list[str]
     number: int
 
     @property
     def known(self) -> bool:
-        """Whether this is known to be a difference; else it says what is not known, at the first places only."""
+        """Whether this is known to be a difference; else it states what is not known, at the first nodes only."""
         return is_difference(self.difference.rule, self.difference.old, self.difference.new)
 
     @property
@@ -60,44 +60,44 @@ class Change(NamedTuple):
 
 
 class CollectedChanges:
-    """Collects changes; equal ones become one with all its places."""
+    """Collects changes; equal ones become one with all of its nodes."""
 
     def __init__(self) -> None:
         self._changes: dict[Hashable, Change] = {}
 
-    def add(self, change: Change, place: Place, times: int) -> None:
-        """Add a difference of two nodes that correspond: where, and at how many places like it."""
-        node = f"nodes[{place.at}]"
+    def add(self, change: Change, indices: NodeIndices, times: int) -> None:
+        """Add a difference of two nodes that correspond: where, and at how many nodes like it."""
+        node = f"nodes[{indices.at}]"
         # What is not known has one cause, whichever kernels it is about; functions are counted one by one.
         about = change.subject if change.known or change.difference.rule == CODE_UNKNOWN else None
         counted = change._replace(number=change.number * times)
-        self._add((change.difference, about), counted, place, [node + path for path in change.paths])
+        self._add((change.difference, about), counted, indices, [node + path for path in change.paths])
 
-    def add_node(self, rule_id: str, node: NodeSignature, place: Place, index: int) -> None:
+    def add_node(self, rule_id: str, node: NodeSignature, indices: NodeIndices, index: int) -> None:
         """Add a node without counterpart, recorded at that index."""
         subject = subject_of(node)
-        difference = by_rule(rule_id, "", *((subject, None) if place.new is None else (None, subject)))
-        self._add((difference, subject), Change(difference, subject, [], [], 1), place, [f"nodes[{index}]"])
+        difference = by_rule(rule_id, "", *((subject, None) if indices.new is None else (None, subject)))
+        self._add((difference, subject), Change(difference, subject, [], [], 1), indices, [f"nodes[{index}]"])
 
     def add_edge(self, edge: EdgeChange, subject: str) -> None:
         """Add a difference among the dependencies of two nodes that correspond."""
         difference = by_rule(edge.rule, edge.field, edge.old, edge.new)
         # Indices differ from layer to layer where distances do not.
         key = edge.rule, edge.field, edge.distance, subject
-        place = Place(edge.new_index, edge.old_index, edge.new_index)
+        indices = NodeIndices(edge.new_index, edge.old_index, edge.new_index)
         path = f"dependencies[{edge.new_index}]{edge.field}"
-        self._add(key, Change(difference, subject, [], [], 1), place, [path])
+        self._add(key, Change(difference, subject, [], [], 1), indices, [path])
 
-    def _add(self, key: Hashable, change: Change, place: Place, paths: list[str]) -> None:
+    def _add(self, key: Hashable, change: Change, indices: NodeIndices, paths: list[str]) -> None:
         known = self._changes.get(key)
         if known is None:
-            self._changes[key] = change._replace(places=[place], paths=paths[: 1 + MAX_ALSO])
+            self._changes[key] = change._replace(indices=[indices], paths=paths[: 1 + MAX_ALSO])
             return
-        known.places.append(place)
+        known.indices.append(indices)
         known.paths.extend(paths[: 1 + MAX_ALSO - len(known.paths)])
         subject = known.subject if known.subject == change.subject else None
         self._changes[key] = known._replace(number=known.number + change.number, subject=subject)
 
     def changes(self) -> list[Change]:
-        """Return the changes by their first place."""
-        return sorted(self._changes.values(), key=lambda change: change.places[0].at)
+        """Return the changes by their first indices."""
+        return sorted(self._changes.values(), key=lambda change: change.indices[0].at)

@@ -77,7 +77,7 @@ def diff(
     -------
     DumpDiff
         No findings for a complete dump of at least one graph and itself, and for two runs of which it is known that
-        they captured the same. What cannot be told is a finding with the verdict ``undetermined``.
+        they captured the same. What cannot be decided is a finding with the verdict ``undetermined``.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def diff(
 
 
 class DumpComparison(NamedTuple):
-    """The result of a diff, and behind each of its graphs every place of every difference.
+    """The result of a diff, and behind each of its graphs every node of every difference.
 
     ``changes`` is parallel to ``diff.graphs``; None for a graph without counterpart, and for a dump and itself.
     ``policy`` is what was compared for.
@@ -191,7 +191,7 @@ def _judged(  # noqa: PLR0913  two graphs, and what they are compared for
     found = compare_graphs(old, new, profile, policy=policy, one_capture=one_capture, flags=flags)
     if not one_capture:
         return found, None
-    # Every place counts here: layers that changed alike are folded.
+    # Every node counts here: layers that changed alike are folded.
     prediction = judged_update(old, new, NodeJudge(profile, flags), max_also=MAX_EXACT_INT)
     return (with_prediction(found, prediction) if policy == "portable" else found), prediction.verdict
 

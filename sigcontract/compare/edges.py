@@ -63,9 +63,9 @@ def edge_changes(old: GraphSignature, new: GraphSignature, alignment: Alignment)
             old_at, new_at = start + offset, new_start + offset
             befores, afters = old.dependencies[old_at : old_at + size], new.dependencies[new_at : new_at + size]
             if not _equal(befores, afters, partner):
-                for place, (before, after) in enumerate(zip(befores, afters, strict=True)):
+                for position, (before, after) in enumerate(zip(befores, afters, strict=True)):
                     if not _equal((before,), (after,), partner):
-                        yield from _changes(old_at + place, new_at + place, before, after, detours)
+                        yield from _changes(old_at + position, new_at + position, before, after, detours)
 
 
 def _equal(befores: Sequence[_Edges], afters: Sequence[_Edges], partner: Sequence[int]) -> bool:
@@ -137,21 +137,21 @@ class _Detours:
 def _changes(old: int, new: int, before: _Edges, after: _Edges, detours: _Detours) -> Iterator[EdgeChange]:
     partner = detours.partner
     kept = [(partner[edge.node], edge) for edge in before if partner[edge.node] >= 0]
-    direct = [(place, edge) for place, edge in enumerate(after) if not detours.added(edge.node)]
+    direct = [(position, edge) for position, edge in enumerate(after) if not detours.added(edge.node)]
     new_nodes = Counter(edge.node for _, edge in direct)
     old_nodes = Counter(node for node, _ in kept)
     through_added, through_removed = detours.through_added(after), detours.through_removed(before)
     lost = [(node, edge) for node, edge in kept if node not in new_nodes and node not in through_added]
     elsewhere = through_removed.union(old_nodes)
-    gained = [(place, edge) for place, edge in direct if edge.node not in elsewhere]
+    gained = [(position, edge) for position, edge in direct if edge.node not in elsewhere]
     if len(lost) != len(gained):
         yield EdgeChange("topology.dependency-count", old, new, "", len(before), len(after), (len(before), len(after)))
         return
-    for (_, was), (place, now) in zip(lost, gained, strict=True):
+    for (_, was), (position, now) in zip(lost, gained, strict=True):
         distance = was.node - old, now.node - new
-        yield EdgeChange("topology.dependency", old, new, f"[{place}].node", was.node, now.node, distance)
+        yield EdgeChange("topology.dependency", old, new, f"[{position}].node", was.node, now.node, distance)
     common_old = [(node, edge) for node, edge in kept if node in new_nodes]
-    common_new = [(place, edge) for place, edge in direct if edge.node in old_nodes]
+    common_new = [(position, edge) for position, edge in direct if edge.node in old_nodes]
     order = [node for node, _ in common_old], [edge.node for _, edge in common_new]
     if sorted(order[0]) != sorted(order[1]):
         yield EdgeChange("topology.dependency-count", old, new, "", len(before), len(after), (len(before), len(after)))
@@ -162,15 +162,15 @@ def _changes(old: int, new: int, before: _Edges, after: _Edges, detours: _Detour
         yield EdgeChange("topology.dependency", old, new, "", *texts, (distance_texts[0], distance_texts[1]))
         common_old.sort(key=lambda item: item[0])
         common_new.sort(key=lambda item: item[1].node)
-    for (_, was), (place, now) in zip(common_old, common_new, strict=True):
+    for (_, was), (position, now) in zip(common_old, common_new, strict=True):
         fields = [field for field in _DATA if getattr(was, field) != getattr(now, field)]
         if len(fields) == 1:
             values = getattr(was, fields[0]), getattr(now, fields[0])
-            yield EdgeChange("edge.data", old, new, f"[{place}].{fields[0]}", *values, values)
+            yield EdgeChange("edge.data", old, new, f"[{position}].{fields[0]}", *values, values)
         elif fields:
             # Full against programmatic changes the port with the type: one difference.
             texts = _data_text(was), _data_text(now)
-            yield EdgeChange("edge.data", old, new, f"[{place}]", *texts, texts)
+            yield EdgeChange("edge.data", old, new, f"[{position}]", *texts, texts)
 
 
 def _data_text(edge: Dependency) -> str:

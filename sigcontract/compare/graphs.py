@@ -1,15 +1,17 @@
-"""How two graphs differ: their nodes aligned, every difference with the places where it is."""
+"""How two graphs differ: their nodes aligned, every difference with the nodes that it is at."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from sigcontract.compare.changes import CODE_UNKNOWN, Change, CollectedChanges, Place
-from sigcontract.compare.correspondence import AlignedGraphs, Aligner, Correspondence, unwrapped
-from sigcontract.compare.edges import EdgeChange, edge_changes
+from sigcontract.compare.aligned import AlignedGraphs, unwrapped
+from sigcontract.compare.aligner import Aligner
+from sigcontract.compare.changes import CODE_UNKNOWN, Change, CollectedChanges, NodeIndices
+from sigcontract.compare.correspondence import Correspondence
+from sigcontract.compare.edge_words import with_ends
+from sigcontract.compare.edges import edge_changes
 from sigcontract.compare.nodes import NodeComparer, NodeComparison
 from sigcontract.model import (
-    Dependency,
     DriverProfile,
     Finding,
     GraphSignature,
@@ -42,7 +44,7 @@ __all__ = ["GraphChanges", "compare_graphs"]
 _OF_UNKNOWN_FUNCTIONS = frozenset({CODE_UNKNOWN, "function.facts-unknown", "function.name-not-durable"})
 #: What the driver may take all the same, because it pairs nodes by order and not by similarity.
 _ORDER = "topology.node-order"
-#: Indices named of an order, and edges of a node: longer lists name what differs.
+#: Indices named of an order.
 _LISTED = 8
 _MOVES = frozenset({_ORDER, "node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
 
@@ -55,7 +57,7 @@ class GraphChanges(NamedTuple):
     aligned
         The graphs.
     changes
-        What differs, by the first place.
+        What differs, by the first node.
     one_capture
         Whether both were read by one process in one moment, so that one may be an update of the other.
     inside
@@ -232,20 +234,20 @@ class _GraphComparison:
 
     def _changes(self, old: GraphSignature, new: GraphSignature) -> list[Change]:
         """Return what differs between two graphs, paths from these graphs on, in the order of the new one."""
-        told = self._changes_of.get((id(old), id(new)))
-        if told is not None:
-            return told
+        known = self._changes_of.get((id(old), id(new)))
+        if known is not None:
+            return known
         aligned = self._aligner.align(old, new)
         found = CollectedChanges()
         self._add_pairs(found, aligned)
         for edge in edge_changes(aligned.old, new, aligned.alignment):
-            found.add_edge(_named(edge, aligned), subject_of(new.nodes[edge.new_index]))
+            found.add_edge(with_ends(edge, aligned), subject_of(new.nodes[edge.new_index]))
         for old_start, old_end, new_start, new_end in aligned.alignment.gaps(len(old.nodes), len(new.nodes)):
             for index in range(old_start, old_end):
-                place = Place(new_start, index, None)
-                found.add_node("node.removed", aligned.old.nodes[index], place, aligned.recorded(index))
+                indices = NodeIndices(new_start, index, None)
+                found.add_node("node.removed", aligned.old.nodes[index], indices, aligned.recorded(index))
             for index in range(new_start, new_end):
-                found.add_node("node.added", new.nodes[index], Place(index, None, index), index)
+                found.add_node("node.added", new.nodes[index], NodeIndices(index, None, index), index)
         changes = self._changes_of[id(old), id(new)] = [*_other_order(aligned), *found.changes()]
         return changes
 
@@ -255,16 +257,16 @@ class _GraphComparison:
         known = {pair: [change for change in changes if change.known] for pair, changes in of_pair.items()}
         wanted = frozenset(pair for pair, changes in known.items() if changes)
         if wanted:
-            for old_index, new_index, pair in aligned.places(wanted):
+            for old_index, new_index, pair in aligned.pairs_among(wanted):
                 for change in known[pair]:
-                    found.add(change, Place(new_index, old_index, new_index), 1)
+                    found.add(change, NodeIndices(new_index, old_index, new_index), 1)
         if all(len(known[pair]) == len(changes) for pair, changes in of_pair.items()):
             return
         # What is not known may be so at every node: it is counted, and shown at the first.
-        for pair, (old_index, new_index) in sorted(aligned.first_places().items(), key=lambda item: item[1][1]):
+        for pair, (old_index, new_index) in sorted(aligned.first_pairs().items(), key=lambda item: item[1][1]):
             for change in of_pair[pair]:
                 if not change.known:
-                    found.add(change, Place(new_index, old_index, new_index), aligned.distinct[pair])
+                    found.add(change, NodeIndices(new_index, old_index, new_index), aligned.distinct[pair])
 
     def _of_pair(self, old_number: int, new_number: int) -> list[Change]:
         """Return what differs between two nodes, and between the graphs inside them; paths from the nodes on."""
@@ -304,7 +306,7 @@ class _GraphComparison:
             for inner in self._changes(old_body, new_body):
                 paths = [at + path for path in inner.paths]
                 difference = inner.difference._replace(field=paths[0])
-                changes.append(inner._replace(difference=difference, places=[], paths=paths))
+                changes.append(inner._replace(difference=difference, indices=[], paths=paths))
         return changes
 
     def _is_renamed(self, difference: Difference, before: NodeSignature, after: NodeSignature) -> bool:
@@ -396,41 +398,6 @@ def _other_order(aligned: AlignedGraphs) -> Iterator[Change]:
     here = range(first, first + len(shown))
     texts = (f"nodes {', '.join(map(str, indices))}{more}" for indices in (shown, here))
     yield Change(by_rule(_ORDER, "", *texts), None, [], ["nodes"], 1)
-
-
-def _named(edge: EdgeChange, aligned: AlignedGraphs) -> EdgeChange:
-    """Return a change of edges with both sides' edges named by where they come from and, if not plain, their kind."""
-    if edge.rule == "edge.data":
-        return edge
-    if edge.field and isinstance(edge.old, int):
-        return edge._replace(old=aligned.recorded(edge.old))
-    befores, afters = aligned.old.dependencies[edge.old_index], aligned.new.dependencies[edge.new_index]
-    olds = [_edge_text(aligned.recorded(item.node), item) for item in befores]
-    news = [_edge_text(item.node, item) for item in afters]
-    if max(len(olds), len(news)) > _LISTED:
-        partner = aligned.partner
-        kept = {partner(item.node) for item in befores} & {item.node for item in afters}
-        if len(kept) < max(len(olds), len(news)):
-            olds = _told_apart(olds, [partner(item.node) in kept for item in befores])
-            news = _told_apart(news, [item.node in kept for item in afters])
-    return edge._replace(old=", ".join(olds) or "none", new=", ".join(news) or "none")
-
-
-def _told_apart(texts: list[str], common: list[bool]) -> list[str]:
-    """Return what one side alone has, the first few, and how many there are besides."""
-    own = [text for text, shared in zip(texts, common, strict=True) if not shared]
-    listed = own[:_LISTED]
-    others = len(texts) - len(listed)
-    return [*listed, f"{others} others"] if others else listed
-
-
-def _edge_text(source: int, edge: Dependency) -> str:
-    if (edge.from_port, edge.to_port, edge.type) == (0, 0, 0):
-        return f"{source}"
-    kind = {(1, 0, 1): "programmatic", (2, 0, 1): "programmatic launch order"}.get(
-        (edge.from_port, edge.to_port, edge.type)
-    )
-    return f"{source} {kind or f'type {edge.type} ports {edge.from_port}:{edge.to_port}'}"
 
 
 def _of_graph(rule_id: str) -> Change:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from sigcontract.compare.changes import Change, Place
+from sigcontract.compare.changes import Change, NodeIndices
 from sigcontract.compare.graphs import GraphChanges
 from sigcontract.model import Finding, UpdatePrediction, UpdateResult, Verdict
 from sigcontract.update import MAX_ALSO, Difference
@@ -12,7 +12,7 @@ from sigcontract.update import MAX_ALSO, Difference
 __all__ = ["with_prediction"]
 
 _NODE: Final = re.compile(r"nodes\[(\d+)\]")
-#: Refusals that say that the graphs are built otherwise, which a diff tells as nodes and edges of its own.
+#: Refusals that say that the graphs are built otherwise, which a diff reports as nodes and edges of its own.
 _STRUCTURE: Final = ("topology.", "edge.", "node.")
 #: What keeps the functions of two runs from being proved one.
 _OF_TWO_RUNS: Final = frozenset({"function.code-unknown", "function.facts-unknown", "function.name-not-durable"})
@@ -28,15 +28,15 @@ def with_prediction(found: GraphChanges, prediction: UpdatePrediction) -> GraphC
     if prediction.result is UpdateResult.SUCCESS:
         kept = [change for change in kept if change.difference.rule not in _OF_TWO_RUNS]
     dropped = len(kept) < len(found.changes)
-    told = {path for change in kept for path in change.paths}
+    known = {path for change in kept for path in change.paths}
     verdicts = {change.difference.verdict for change in kept}
     added = [
         finding
         for finding in prediction.findings
         if (not finding.verdict.safe or (dropped and finding.path.endswith(".func")))
-        and finding.path not in told
+        and finding.path not in known
         and not (finding.rule.startswith(_STRUCTURE) and Verdict.REJECTED in verdicts)
-        # What is not known of two functions is told in terms of two runs already.
+        # What is not known of two functions is reported in terms of two runs already.
         and not (finding.verdict is Verdict.UNDETERMINED and Verdict.UNDETERMINED in verdicts)
     ]
     return found._replace(changes=sorted([*kept, *_as_changes(found, added)], key=_first_place))
@@ -51,14 +51,14 @@ def _as_changes(found: GraphChanges, findings: Iterable[Finding]) -> list[Change
     changes = []
     for finding in findings:
         paths = [finding.path, *finding.also]
-        places = [int(node[1]) for node in map(_NODE.match, paths) if node]
+        nodes = [int(node[1]) for node in map(_NODE.match, paths) if node]
         field = finding.path[_end_of_node(finding.path) :]
         difference = Difference(finding.rule, field, finding.verdict, finding.evidence, finding.old, finding.new)
         changes.append(
             Change(
                 difference,
                 finding.subject,
-                [Place(index, old_of.get(index), index) for index in sorted(set(places))],
+                [NodeIndices(index, old_of.get(index), index) for index in sorted(set(nodes))],
                 paths[: 1 + MAX_ALSO],
                 finding.count,
             )
@@ -72,4 +72,4 @@ def _end_of_node(path: str) -> int:
 
 
 def _first_place(change: Change) -> int:
-    return change.places[0].at if change.places else -1
+    return change.indices[0].at if change.indices else -1

@@ -196,7 +196,7 @@ def _by_node(changes: GraphChanges) -> _Nodes:
             continue
         inner, _, field = change.difference.field.removeprefix(".").rpartition("nodes[")
         index, _, name = field.partition("].") if inner else ("", "", field)
-        for at in change.places:
+        for at in change.indices:
             path = f"nodes[{at.old}]" if at.old is not None else f"+nodes[{at.new}]"
             path += f".{inner}nodes[{index}]" if inner else ""
             nodes.setdefault(path, {})[name] = change.difference.old, change.difference.new

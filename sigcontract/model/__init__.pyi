@@ -14,6 +14,26 @@ from sigcontract.model.attributes import (
     RawValue as RawValue,
     check_attribute_order as check_attribute_order,
 )
+from sigcontract.model.check import (
+    CheckAnswer as CheckAnswer,
+    CheckedFinding as CheckedFinding,
+    CheckReport as CheckReport,
+    ClauseCheck as ClauseCheck,
+    DecidedBy as DecidedBy,
+    SuppressionState as SuppressionState,
+    SuppressionUse as SuppressionUse,
+)
+from sigcontract.model.contract import (
+    Contract as Contract,
+    DriverScope as DriverScope,
+    ExecutablesClause as ExecutablesClause,
+    GraphClause as GraphClause,
+    KernelClause as KernelClause,
+    ProgrammaticEdges as ProgrammaticEdges,
+    RuleAnswer as RuleAnswer,
+    Suppression as Suppression,
+    WorstVerdict as WorstVerdict,
+)
 from sigcontract.model.cuda import (
     CLUSTERS_SINCE as CLUSTERS_SINCE,
     EXEC_BYTES_PER_NODE as EXEC_BYTES_PER_NODE,

@@ -132,10 +132,8 @@ def _tagged(branches: dict[str, CoreSchema], tag_field: str | None) -> CoreSchem
 
 
 def _mapping(info: types.StructType, fields: dict[str, CoreSchema]) -> CoreSchema:
-    optional = {field.encode_name for field in info.fields if not field.required}
-    typed = {
-        name: core_schema.typed_dict_field(schema, required=name not in optional) for name, schema in fields.items()
-    }
+    required = {field.encode_name: field.required for field in info.fields}
+    typed = {name: core_schema.typed_dict_field(schema, required=required[name]) for name, schema in fields.items()}
     if info.tag_field is not None:
         tag = core_schema.literal_schema([info.tag])
         typed = {info.tag_field: core_schema.typed_dict_field(tag, required=True)} | typed
@@ -219,6 +217,8 @@ def _branch_of_type(info: types.Type) -> str:
             return "<list>"
         case types.StructType():
             return "<object>" if info.tag is None else f"<{info.tag}>"
+        case types.LiteralType():
+            return _BRANCHES[type(info.values[0])]
         case types.EnumType():
             return "<string>" if issubclass(info.cls, str) else "<integer>"
         case _:

@@ -27,6 +27,7 @@ from sigcontract.registry.events import (
 from sigcontract.registry.exec_pool import ExecPool
 from sigcontract.registry.registered_graph import RegisteredGraph
 from sigcontract.update import (
+    ExecState,
     judged_update,
 )
 
@@ -114,7 +115,9 @@ class SharedExec:
         "_limited",
         "_lock",
         "_pool",
+        "_ran",
         "_retired",
+        "_state",
         "_stream",
         "_verified",
         "_verify",
@@ -144,6 +147,9 @@ class SharedExec:
         self.first: Final = first
         self.members: Final[dict[object, None]] = {}
         self.fixed: GraphSignature | None = None
+        #: Its state when a graph was last admitted, and the signature of the last launch since.
+        self._state: ExecState | None = None
+        self._ran: GraphSignature | None = None
         self.handle = 0
         self.held: RegisteredGraph | None = None
         self._held_signature = first.signature
@@ -191,6 +197,7 @@ class SharedExec:
                             self._bounds.use(self)
                         if self.fixed is None:
                             self.fixed = graph.signature
+                        self._ran = graph.signature
                         self._launch(self.handle, stream)
                         self.counts.launches += 1
                         if stream != self._stream:
@@ -206,14 +213,18 @@ class SharedExec:
     def admit(self, graph: RegisteredGraph, judge: "NodeJudge", events: list[Event]) -> Judgement:
         """Predict an update to a graph and, if it is safe, try it. Afterwards the executable may hold that graph."""
         with self._lock:
-            prediction = judged_update(self._held_signature, graph.signature, judge, self.fixed)
+            state = self._state_now(judge)
+            prediction = judged_update(state.held, graph.signature, judge, state)
             if not (prediction.verdict.safe and prediction.result is UpdateResult.SUCCESS):
                 return Judgement(prediction)
             if not self.handle:
                 return Judgement(prediction, untried=self._is_evicted, unbuilt=not self._is_evicted)
             before = self.held
             try:
-                return Judgement(prediction, self._point_at(graph, events, replay=False))
+                outcome = self._point_at(graph, events, replay=False)
+                if not outcome.result:
+                    self._state = state.judged_updated(graph.signature, judge)
+                return Judgement(prediction, outcome)
             except DriverCallError as error:
                 if before is None:
                     self._let_go(events)  # the next replay instantiates it again
@@ -250,6 +261,23 @@ class SharedExec:
                 self._is_evicted = True
                 self.counts.evictions += 1
                 events.append(ExecEvicted(label=self.first.label, nodes=self.first.node_count))
+
+    def _state_now(self, judge: "NodeJudge") -> ExecState:
+        """Return what its history left of it.
+
+        Between two admissions it only goes to and fro between graphs of one group, every update between which is safe.
+        So the last launch and what it holds now stand for all that it did in between.
+        """
+        state = self._state or ExecState.judged(self._held_signature if self.fixed is None else self.fixed, judge)
+        if self._ran is not None:
+            if state.held is not self._ran:
+                state = state.judged_updated(self._ran, judge)
+            state = state.used()
+            self._ran = None
+        if state.held is not self._held_signature:
+            state = state.judged_updated(self._held_signature, judge)
+        self._state = state
+        return state
 
     def _point_at(self, graph: RegisteredGraph, events: list[Event], *, replay: bool) -> UpdateOutcome:
         """Make the executable hold a graph. Raises only if `replay` is false or instantiating it again fails."""
@@ -300,7 +328,7 @@ class SharedExec:
         self.held = graph
         self._held_signature = graph.signature
         self._is_evicted = False
-        self.fixed = None
+        self.fixed = self._state = self._ran = None
         events.append(ExecInstantiated(label=graph.label, nodes=graph.node_count, device_bytes=taken))
 
     def _rebuild(self, graph: RegisteredGraph, error: DriverCallError, label: str, events: list[Event]) -> None:

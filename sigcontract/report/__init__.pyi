@@ -1,6 +1,9 @@
 from sigcontract.report.change_words import (
     node_index as node_index,
 )
+from sigcontract.report.contract_text import (
+    check_text as check_text,
+)
 from sigcontract.report.dump_view import (
     DumpViewer as DumpViewer,
 )
@@ -47,6 +50,12 @@ from sigcontract.report.node_rows import (
 from sigcontract.report.node_table import (
     folded_rows as folded_rows,
     table_lines as table_lines,
+)
+from sigcontract.report.outcome import (
+    Outcome as Outcome,
+)
+from sigcontract.report.outputs import (
+    OUTPUTS as OUTPUTS,
 )
 from sigcontract.report.phrases import (
     counted as counted,

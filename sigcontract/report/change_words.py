@@ -18,7 +18,7 @@ _OF_FUNCTION = {
     "function.settings": "other settings",
     "function.code": "other code",
 }
-#: What is said of a change in place of its field.
+#: Words for a change instead of its field.
 _SAID = {
     "child.wrapper": "wrapped otherwise",
     "kernel.renamed": "renamed, same code",
@@ -28,7 +28,7 @@ _SAID = {
     "topology.node-order": "same graph, other node order",
 }
 _CODE = "code_sha256"
-#: Indices written out one by one; more are told by their steps, or counted.
+#: Indices written out one by one; more are given by their steps, or counted.
 _LISTED = 8
 #: Stretches of indices written out of a list that has no order.
 _MOST = 24

@@ -42,7 +42,7 @@ class DumpViewer:
         self._sets: dict[int, int] = {}
         self._attribute_sets: list[tuple[LaunchAttribute, ...]] = []
         self._graphs: list[GraphView] = []
-        #: Facts are told apart by their ids, and kept so that those stay their own.
+        #: Facts are shown apart by their ids, and kept so that those stay their own.
         self._kept: list[FunctionFacts | None] = []
 
     def add(
@@ -108,11 +108,11 @@ class DumpViewer:
             known = self._functions[key] = len(self._function_views)
             self._kept.append(facts)
             demangled = demangle(row.subject)
-            told = demangled != row.subject and len(demangled) <= _TEXT_CHARACTERS
+            shown = demangled != row.subject and len(demangled) <= _TEXT_CHARACTERS
             self._function_views.append(
                 FunctionView(
                     name=row.subject,
-                    demangled=demangled if told else None,
+                    demangled=demangled if shown else None,
                     number=row.function or None,
                     code_sha256=row.code or None,
                     facts=facts,

@@ -1,19 +1,24 @@
 """A diff as workflow commands of GitHub Actions: each finding is an annotation."""
 
+from collections.abc import Callable
+
 from sigcontract.model import (
     DumpDiff,
     Finding,
+    GraphDiff,
     Verdict,
 )
 from sigcontract.report.left_out import left_out
-from sigcontract.report.names import shortened
+from sigcontract.report.names import safe, shortened
+from sigcontract.report.outcome import Place
 from sigcontract.report.phrases import change_in, counted, label_of, like_graphs, path_of, summary
 from sigcontract.update import (
     RULES,
 )
 
-__all__ = ["diff_github"]
+__all__ = ["command", "diff_github"]
 
+_NOWHERE = Place("")
 _LEVELS = {
     Verdict.STALE: "error",
     Verdict.REJECTED: "error",
@@ -24,35 +29,42 @@ _LEVELS = {
 }
 
 
-def diff_github(diff: DumpDiff) -> str:
+def diff_github(diff: DumpDiff, place_of: Callable[[GraphDiff | None], Place] = lambda _: _NOWHERE) -> str:
     """Return one line per finding, the worst first, and one on the whole at the end.
+
+    ``place_of`` gives file and line of a graph, and of None the file of the dump as a whole.
 
     GitHub shows no more than ten annotations of a level per step; the order decides which.
     """
-    found = [(finding, "environment") for finding in diff.environment]
+    found = [(finding, "environment", place_of(None)) for finding in diff.environment]
     for graphs in like_graphs(diff.graphs):
         more = "" if len(graphs) == 1 else f" and {counted(len(graphs) - 1, 'more graph')}"
         label = label_of(graphs[0]) + more
-        found += ((finding, label) for finding in graphs[0].findings)
+        found += ((finding, label, place_of(graphs[0])) for finding in graphs[0].findings)
     found.sort(key=lambda labeled: -labeled[0].verdict.badness)
-    lines = [_annotation(finding, label) for finding, label in found]
+    lines = [_annotation(*labeled) for labeled in found]
     whole = [summary(diff)] if diff.findings else [summary(diff), left_out(diff)]
-    lines.append(_command("notice", "sigcontract diff", "\n".join(filter(None, whole))))
+    lines.append(command("notice", "sigcontract diff", "\n".join(filter(None, whole))))
     return "\n".join(lines) + "\n"
 
 
-def _annotation(finding: Finding, label: str) -> str:
+def _annotation(finding: Finding, label: str, place: Place) -> str:
     subject = f" ({shortened(finding.subject, 80)})" if finding.subject else ""
     text = f"{label}: {path_of(finding)}{subject}: {change_in(finding)}"
     if finding.rule in RULES:
         text += f"\n{RULES[finding.rule].why}"
-    return _command(_LEVELS[finding.verdict], f"{finding.verdict}: {finding.rule}", text)
+    return command(_LEVELS[finding.verdict], f"{finding.verdict}: {finding.rule}", text, place)
 
 
-def _command(level: str, title: str, text: str) -> str:
+def command(level: str, title: str, text: str, place: Place = _NOWHERE) -> str:
     """Return a workflow command; what would end it or open another one is escaped as GitHub asks."""
-    title = _escaped(title).replace(":", "%3A").replace(",", "%2C")
-    return f"::{level} title={title}::{_escaped(text)}"
+    at = f"file={_property(safe(place.file))}," if place.file else ""
+    at += f"line={place.line}," if place.file and place.line is not None else ""
+    return f"::{level} {at}title={_property(title)}::{_escaped(text)}"
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _escaped(text: str) -> str:

@@ -125,12 +125,12 @@ def _reasons(findings: Sequence[Finding], indent: str) -> Iterator[str]:
 
 
 def _reason(finding: Finding) -> str:
-    places = f", at {finding.count} places" if finding.count > 1 else ""
+    more = f", at {finding.count} nodes" if finding.count > 1 else ""
     if finding.old is finding.new is None:
         change = f" ({shortened(finding.subject, _NAME)})" if finding.subject else ""
     else:
         change = f" {change_of(finding.old, finding.new)}"
-    return f"{safe(finding.path)}{change}  {finding.verdict}  {finding.rule}{places}"
+    return f"{safe(finding.path)}{change}  {finding.verdict}  {finding.rule}{more}"
 
 
 def _name(name: GraphName, files: Sequence[str]) -> str:

@@ -258,7 +258,7 @@ def _by_place(
         finding = {"rule": rule, "verdict": str(verdict), "evidence": evidence, "words": words}
         values = (family(value) if isinstance(value, str) else value for value in (old, new))
         alike = (rule, field, verdict, *values)
-        for place in change.places:
+        for place in change.indices:
             removed = place.new is None
             index = place.old if place.new is None else place.new
             found.setdefault((removed, index or 0), []).append((len(findings), alike))

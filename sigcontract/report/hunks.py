@@ -75,7 +75,7 @@ class Stretch(NamedTuple):
 
 def is_note(change: Change) -> bool:
     """Say whether a change is drawn at no node: it is of the graph as a whole, or says what is not known."""
-    return not change.places or not change.known
+    return not change.indices or not change.known
 
 
 def stretches_of(found: GraphChanges, context: int = CONTEXT, *, once: bool = False) -> Iterator[Stretch]:
@@ -93,7 +93,7 @@ def stretches_of(found: GraphChanges, context: int = CONTEXT, *, once: bool = Fa
     changes_at: dict[tuple[int, bool, int], list[Change]] = {}
     for change in found.changes:
         if not is_note(change):
-            for at, old, new in change.places:
+            for at, old, new in change.indices:
                 # A removed node stands before the new node at its index.
                 changes_at.setdefault((at, new is not None, (old if new is None else new) or 0), []).append(change)
     if changes_at:
@@ -215,8 +215,9 @@ class _Drawing:
     def _row(self, at: int, length: int, times: int) -> Row:
         changes = self._changed.get(at, ())
         node = self._node(at)
-        names = [self._node(at + length * turn) for turn in range(times)] if times > 1 else []
-        name = common_name(other.name for other in names if isinstance(other, KernelNodeSignature)) if names else None
+        alike = [self._node(at + length * turn) for turn in range(times)] if times > 1 else []
+        names = [other.name for other in alike if isinstance(other, KernelNodeSignature)]
+        name = common_name(names) if names else None
         if self._indices[at] < 0:
             return Row("-", self._index(at), node, changes, name=name)
         own = [change for change in changes if not change.inside]

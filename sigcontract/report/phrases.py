@@ -86,7 +86,7 @@ def summary(diff: DumpDiff) -> str:
 def profile_of(diff: DumpDiff) -> str:
     """Return one line: which driver profile the verdicts hold for, or what there is without one."""
     if diff.profile is None:
-        return "without a driver profile: what only a measurement tells is left open (--profile, sigcontract doctor)"
+        return "without a driver profile: what only a measurement shows is left open (--profile, sigcontract doctor)"
     return f"verdicts hold for driver profile {safe(diff.profile)}"
 
 

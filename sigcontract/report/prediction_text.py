@@ -19,7 +19,7 @@ _MEANING: Final[Mapping[Verdict, str]] = MappingProxyType(
         Verdict.UPDATABLE: "the update is taken and carried out",
         Verdict.REJECTED: "the update is refused, and the executable stays as it was: instantiate anew",
         Verdict.STALE: "the driver reports SUCCESS and goes on launching old values: instantiate anew",
-        Verdict.UNDETERMINED: "it cannot be told what the executable would run: instantiate anew",
+        Verdict.UNDETERMINED: "what the executable would run is not known: instantiate anew",
     }
 )
 #: Findings that are shown; a graph that differs everywhere is not a screen to read.
@@ -35,7 +35,7 @@ def render_prediction(found: GraphPrediction, *, width: int = 120) -> str:
         lines.append(f"first launched with {safe(found.fixed)}, which fixes what is stale")
     lines.append(f"cuGraphExecUpdate: {_answer(prediction)}")
     if found.profile is None:
-        lines.append("without a driver profile: what only a measurement tells is left open (--profile)")
+        lines.append("without a driver profile: what only a measurement shows is left open (--profile)")
     else:
         lines.append(f"judged by driver profile {safe(found.profile)}")
     worst_first = sorted(prediction.findings, key=lambda finding: -finding.verdict.badness)
@@ -49,7 +49,7 @@ def render_prediction(found: GraphPrediction, *, width: int = 120) -> str:
 def _answer(prediction: UpdatePrediction) -> str:
     if prediction.result is None:
         refused = prediction.verdict is Verdict.REJECTED
-        return "refused, with which result is not known" if refused else "its answer cannot be told"
+        return "refused, with which result is not known" if refused else "its answer is not known"
     text = f"{UpdateResult(prediction.result).name} ({int(prediction.result)})"
     if prediction.node is not None:
         text += f", error node {safe(prediction.node)}"
@@ -65,8 +65,8 @@ def _line(finding: Finding) -> str:
 
 
 def _reasons(prediction: UpdatePrediction, width: int) -> Iterator[str]:
-    told = {finding.rule: finding for finding in prediction.findings if not finding.verdict.safe}
-    for rule_id, finding in told.items():
+    reasons = {finding.rule: finding for finding in prediction.findings if not finding.verdict.safe}
+    for rule_id, finding in reasons.items():
         yield ""
         yield f"{rule_id}: {finding.verdict}, {finding.evidence}"
         yield from wrap(RULES[rule_id].why, width - 2, initial_indent="  ", subsequent_indent="  ")

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from sigcontract.model import FleetReport
-from sigcontract.report.markdown import code_span, plain
+from sigcontract.model import FleetReport, RankDiffs
+from sigcontract.report.markdown import code_span, diff_markdown, plain
 from sigcontract.report.phrases import counted
 from sigcontract.report.ranks_text import cell_texts, classes_head, fleet_head, ranks_of, what_changed, where_of, who
 
-__all__ = ["fleet_markdown"]
+__all__ = ["fleet_markdown", "rank_diffs_markdown"]
 
 _ROWS = 200
 _NAME = 160
@@ -16,6 +16,16 @@ _NAME = 160
 def fleet_markdown(report: FleetReport) -> str:
     """Return a report on many dumps as Markdown, with every name that comes out of a file inert."""
     return "\n".join(_lines(report)) + "\n"
+
+
+def rank_diffs_markdown(found: RankDiffs) -> str:
+    """Return two folders of dumps compared rank by rank as Markdown."""
+    lines = []
+    for each in found.diffs:
+        files = f"{code_span(each.old_file)} → {code_span(each.new_file)}"
+        lines += [f"# rank {plain(each.ranks)}: {files}", "", diff_markdown(each.diff)]
+    lines += [f"- **{gap.kind}** {plain(gap.detail)}" for gap in found.gaps]
+    return "\n".join(lines) + "\n"
 
 
 def _lines(report: FleetReport) -> Iterator[str]:

@@ -374,15 +374,15 @@ def _grouped(of_dumps: Sequence[Sequence[_Named]], policy: str, judge: NodeJudge
         for graph in graphs:
             grouping.add(graph)
         groupings.append(grouping)
-    placed = [(grouping, group) for grouping in groupings for group in grouping.groups]
-    searched = {id(group) for group in islice((group for _, group in placed if not group.alone), nearest)}
+    found = [(grouping, group) for grouping in groupings for group in grouping.groups]
+    searched = {id(group) for group in islice((group for _, group in found if not group.alone), nearest)}
     count = sum(map(len, groupings))
-    saved_nodes = 0 if across else sum(len(graph.graph.nodes) for _, group in placed for graph in group.members[1:])
+    saved_nodes = 0 if across else sum(len(graph.graph.nodes) for _, group in found for graph in group.members[1:])
     return PolicyGroups(
         policy=policy,
         graphs=count,
-        executables=count if across else len(placed),
-        executables_saved=0 if across else count - len(placed),
+        executables=count if across else len(found),
+        executables_saved=0 if across else count - len(found),
         memory_saved_bytes_low=round(saved_nodes * _BYTES_PER_NODE_MEASURED),
         memory_saved_bytes_high=saved_nodes * EXEC_BYTES_PER_NODE,
         groups=tuple(
@@ -391,7 +391,7 @@ def _grouped(of_dumps: Sequence[Sequence[_Named]], policy: str, judge: NodeJudge
                 alone=group.alone,
                 nearest=_nearest(grouping, group) if id(group) in searched else None,
             )
-            for grouping, group in placed
+            for grouping, group in found
         ),
     )
 

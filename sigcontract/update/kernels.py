@@ -239,7 +239,7 @@ class NodeJudge:
         elif since != "same":
             yield by_rule("kernel.handle-reused" if since == "reused" else "kernel.function", ".func", *texts)
 
-    def _cluster_after(
+    def _cluster_after(  # noqa: PLR0911  one answer for each way in which clusters can be
         self, held: KernelNodeSignature, candidate: KernelNodeSignature, after: KernelState
     ) -> Difference | None:
         """Compare the clusters that a launch may run with to the one that a fresh exec launches."""
@@ -252,6 +252,10 @@ class NodeJudge:
             return Difference("kernel.cluster-dim", _CLUSTER, Verdict.STALE, "measured", wrong[0], wanted)
         if wrong:
             return by_rule("kernel.cluster-carried", _CLUSTER, wrong[0], wanted)
+        grid = candidate.grid_dim
+        if any(blocks % size for blocks, size in zip((grid.x, grid.y, grid.z), after.stored_extents, strict=True)):
+            # With the cluster that was stored the kernel does not run at all.
+            return Difference("kernel.cluster-dim", _CLUSTER, Verdict.STALE, "measured", after.stored, wanted)
         if others:
             found = by_rule("kernel.cluster-one", _CLUSTER, others[0], wanted)
             must = _needs_cluster_size(held, candidate, after.first)

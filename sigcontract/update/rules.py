@@ -307,7 +307,8 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
         "kernel.cluster-dim", "ClusterDim.x, ClusterDim.y, ClusterDim.z, LaunchAttribute.value", _STALE, "reported",
         "The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first "
         "upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the "
-        "profiler's record names the new one. Instantiate anew.",
+        "profiler's record names the new one. Where the grid is no multiple of a cluster that an update left behind, "
+        "the kernel does not run at all. Instantiate anew.",
         f"{_MLX}; {_MEASURED}",
         "the profile's cluster_fixed_at; judged against the graph of the first launch, or by the state of the exec",
     ),

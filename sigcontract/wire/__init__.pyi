@@ -27,6 +27,7 @@ from sigcontract.wire.fault_list import (
 )
 from sigcontract.wire.files import (
     write_bytes as write_bytes,
+    write_together as write_together,
 )
 from sigcontract.wire.identities import (
     portable_form as portable_form,

@@ -8,6 +8,8 @@ import msgspec
 
 from sigcontract.errors import RecordError, UsageError, VersionError
 from sigcontract.model import (
+    CheckReport,
+    Contract,
     DriverProfile,
     DumpDiff,
     DumpView,
@@ -24,7 +26,7 @@ from sigcontract.model import (
     ValidationReport,
 )
 from sigcontract.wire import diffs, upgrade, v1, v2, v3
-from sigcontract.wire.envelope import document_type, fields_of
+from sigcontract.wire.envelope import defaults_of, document_type, fields_of
 
 __all__ = ["FORMS", "Document", "Form", "default_version", "document_name", "form_named", "form_of"]
 
@@ -43,6 +45,8 @@ Document = (
     | Migration
     | RuleList
     | ReviewReport
+    | Contract
+    | CheckReport
 )
 
 
@@ -109,7 +113,8 @@ class Form:
 def _flat(document: str, version: int, record: type[Record]) -> Form:
     """Return the form of a document that is a record with an envelope."""
     fields = record.__struct_fields__
-    wire = document_type(f"{record.__name__}Document", document, version, record.__doc__ or "", fields_of(record))
+    doc, name = record.__doc__ or "", f"{record.__name__}Document"
+    wire = document_type(name, document, version, doc, fields_of(record), defaults=defaults_of(record))
 
     def wire_of(value: Any) -> Any:
         return wire(document=document, version=version, **{name: getattr(value, name) for name in fields})
@@ -188,6 +193,8 @@ FORMS: dict[tuple[str, int], Form] = {
         _flat("sigcontract.migration", 1, Migration),
         _flat("sigcontract.rules", 1, RuleList),
         _flat("sigcontract.review", 1, ReviewReport),
+        _flat("sigcontract.contract", 1, Contract),
+        _flat("sigcontract.check", 1, CheckReport),
     )
 }
 

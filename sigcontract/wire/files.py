@@ -9,7 +9,8 @@ import re
 import secrets
 import stat
 import zlib
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO, Protocol
 
 from sigcontract.errors import DecodeError, FileError, LimitError, MissingExtraError
 
-__all__ = ["FilePath", "read_bytes", "read_ends", "write_bytes"]
+__all__ = ["FilePath", "read_bytes", "read_ends", "write_bytes", "write_together"]
 
 FilePath = str | PathLike[str]
 
@@ -125,19 +126,43 @@ def write_bytes(path: FilePath, data: bytes, *, force: bool = False) -> None:
     MissingExtraError
         It is to be zstd, and no library for that is installed.
     """
-    suffix = Path(path).suffix
-    if suffix == ".gz":
-        data = gzip.compress(data, mtime=0)
-    elif suffix == ".zst":
-        data = _zstd_compressed(data)
+    _write([(path, data)], force=force)
+
+
+def write_together(files: Sequence[tuple[FilePath, bytes]]) -> None:
+    """Write several files as `write_bytes` does, which says what is raised: all of them, or none.
+
+    Each is written beside its target first. They take their targets' names only once all are, pipes and devices last.
+    """
+    _write(files, force=False)
+
+
+def _write(files: Sequence[tuple[FilePath, bytes]], *, force: bool) -> None:
+    written = [(path, _compressed(path, data)) for path, data in files]
+    path: FilePath = ""
     try:
-        if _is_stream(path):
+        with ExitStack() as stack:
+            finish = []
+            streams = []
+            for path, data in written:
+                if _is_stream(path):
+                    streams.append((path, data))
+                else:
+                    finish.append((path, stack.enter_context(_prepared(_target(Path(path)), data, force=force))))
+            for path, replace in finish:  # noqa: B007  an error names it
+                replace()
+        for path, data in streams:
             with Path(path).open("wb") as stream:
                 stream.write(data)
-        else:
-            _replace(_target(Path(path)), data, force=force)
     except (OSError, ValueError) as error:
         raise _file_error("write", path, error) from error
+
+
+def _compressed(path: FilePath, data: bytes) -> bytes:
+    suffix = Path(path).suffix
+    if suffix == ".gz":
+        return gzip.compress(data, mtime=0)
+    return _zstd_compressed(data) if suffix == ".zst" else data
 
 
 def _is_stream(path: FilePath) -> bool:
@@ -158,7 +183,9 @@ def _target(path: Path) -> Path:
     return Path(os.path.realpath(path)) if trusted and path.exists() else path
 
 
-def _replace(target: Path, data: bytes, *, force: bool) -> None:
+@contextmanager
+def _prepared(target: Path, data: bytes, *, force: bool) -> Iterator[Callable[[], None]]:
+    """Write a partial file beside its target, and give what puts it in the target's place; else it is removed."""
     replaced = _replaced(target, force=force)
     _clean(target)
     partial = target.with_name(f"{_partial_start(target)}{secrets.token_hex(4)}{_PARTIAL}")
@@ -170,10 +197,14 @@ def _replace(target: Path, data: bytes, *, force: bool) -> None:
                 _keep_mode(file, replaced)
             file.flush()
             os.fsync(file.fileno())
-            partial.replace(target)
+            yield lambda: _take_place(partial, target)
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)  # it is not there once it has replaced the target
+
+
+def _take_place(partial: Path, target: Path) -> None:
+    partial.replace(target)
     _sync_directory(target.parent)
 
 
@@ -183,6 +214,8 @@ def _replaced(target: Path, *, force: bool) -> os.stat_result | None:
         state = target.lstat()
     except FileNotFoundError:
         return None
+    if stat.S_ISDIR(state.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
     if not stat.S_ISREG(state.st_mode):
         return None
     if not force and not state.st_mode & _WRITABLE:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import inspect as types
 
 from sigcontract.errors import FileError, SigcontractError, UsageError
@@ -25,7 +26,7 @@ _INDEX = "index.json"
 #: Keywords that describe and accept nothing, and those whose value maps names to schemas or is no schema at all.
 _PROSE = ("title", "description")
 _SCHEMAS_BY_NAME = ("properties", "$defs")
-_VALUES = ("const", "enum", "required")
+_VALUES = ("const", "enum", "required", "default")
 
 
 def schema(document: str, version: int | None = None) -> dict[str, Any]:
@@ -137,18 +138,19 @@ class _Writer:
         """Return the schema of a record itself, not a reference to it."""
         if not isinstance(info, types.StructType):
             raise TypeError(f"{info!r} is no record")
-        fields = {field.encode_name: self.of(field.type) for field in info.fields}
+        fields = {field.encode_name: self.of(field.type) | _default(field) for field in info.fields}
+        required = [field.encode_name for field in info.fields if field.required]
         about = {"title": info.cls.__name__, "description": inspect.cleandoc(info.cls.__doc__ or "")}
         if info.array_like:
             return about | _list_of([{"title": name} | field for name, field in fields.items()])
         if info.tag_field is not None:
             tag = {"type": "string", "const": info.tag} if self.states_types else {"const": info.tag}
             fields = {info.tag_field: tag} | fields
-        optional = {field.encode_name for field in info.fields if not field.required}
+            required = [info.tag_field, *required]
         return about | {
             "type": "object",
             "properties": fields,
-            "required": [name for name in fields if name not in optional],
+            "required": required,
             "additionalProperties": False,
         }
 
@@ -194,6 +196,14 @@ class _GeneratorWriter(_Writer):
             "required": [field],
             "oneOf": [self.of(branch) for branch in branches],
         }
+
+
+def _default(field: types.Field) -> dict[str, Any]:
+    """Return the keyword that says what stands for a field that is left out."""
+    if field.required or (field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT):
+        return {}  # required, or left out as such (UNSET)
+    made = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+    return {"default": msgspec.json.decode(msgspec.json.encode(made))}
 
 
 def _stated(**keywords: Any) -> dict[str, Any]:

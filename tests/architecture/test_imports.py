@@ -24,6 +24,7 @@ ROOMS = (
     "compare",
     "golden",
     "fleet",
+    "contract",
     "report",
     "testing",
     "cli",

@@ -68,7 +68,7 @@ def files(tmp_path: Path) -> dict[str, str]:
         pytest.param("one", "same", ["--profile", "b200"], 2, id="no such profile"),
         pytest.param("one", "same", ["--graph", "g7"], 2, id="no such graph"),
         pytest.param("one", "same", ["--pair", "g0", "g7"], 2, id="no such graph to pair"),
-        pytest.param("one", "same", ["--output", "sarif=x"], 2, id="no such form"),
+        pytest.param("one", "same", ["--output", "pdf=x"], 2, id="no such form"),
         pytest.param("one", "wider", ["--policy", "share"], 0, id="a grid may differ in a shared executable"),
     ],
 )
@@ -100,7 +100,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(files: dict[str, str], capsy
         ),
         (
             "sigcontract: error[usage]: --output 'json': give FORMAT=FILE, the format one of text, json, markdown, "
-            "github, html"
+            "github, sarif, junit, html"
         ),
     ]
 
@@ -127,7 +127,9 @@ def test_one_run_writes_every_form_that_was_asked_for(
     assert main(["diff", files["one"], files["clustered"], *arguments]) == 1
     assert load(report, expect=DumpDiff).verdict == "stale"
     assert summary.read_text().startswith("## sigcontract diff: stale")
-    assert capsys.readouterr().out.startswith("::error title=stale%3A kernel.cluster-dim::g0: nodes[0]")
+    assert capsys.readouterr().out.startswith(
+        f"::error file={files['clustered']},line=4,title=stale%3A kernel.cluster-dim::g0: nodes[0]"
+    )
 
 
 def test_json_is_the_document_of_its_schema(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -175,7 +175,7 @@ def test_diff_of_folders_with_a_rank_missing_passes_no_gate(tmp_path: Path, caps
     status, out, _ = run(capsys, "diff", str(tmp_path), paths[0], "--fail-on", "stale")
     assert status == 3
     assert "rank-missing: ranks 1-2: no new dump that can be compared" in out
-    assert run(capsys, "diff", str(tmp_path), str(tmp_path), "--format", "github")[0] == 2
+    assert run(capsys, "diff", str(tmp_path), str(tmp_path), "--pair", "g0", "g0")[0] == 2
 
 
 def test_groups_over_ranks_says_who_parts_and_points_to_fleet(

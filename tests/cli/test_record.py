@@ -625,7 +625,7 @@ def test_asking_for_a_dump_ends_no_program_that_does_not_record(setting: Setting
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGUSR2)
         process.send_signal(signal.SIGCONT)
-        assert process.communicate("\n", timeout=20)[0] == "alive\n"
+        assert process.communicate("\n", timeout=60)[0] == "alive\n"
         assert process.returncode == 0
 
 
@@ -658,5 +658,5 @@ def test_asking_the_command_for_a_dump_asks_every_process_that_records(setting: 
                 break
             select.select([], [], [], 0.01)
         assert list(setting.graphs().values()) == [2]
-        process.communicate("\n", timeout=20)
+        process.communicate("\n", timeout=60)
         assert process.returncode == 0

@@ -9,7 +9,7 @@ import pytest
 
 from sigcontract.cli.main import main
 from sigcontract.cli.terminal import columns
-from sigcontract.compare.alignment import Block, FoldedBlock
+from sigcontract.compare.folding import Block, FoldedBlock
 from sigcontract.driver import shipped_profile
 from sigcontract.model.attributes import LaunchAttribute, MemSyncDomainMap, RawValue
 from sigcontract.model.dump import LabeledGraph, SignatureDump

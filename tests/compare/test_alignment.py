@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from sigcontract.compare import alignment as alignment_module
-from sigcontract.compare.alignment import Alignment, Block, Match, align, align_by_levels, fold
+from sigcontract.compare.alignment import Alignment, Match, align, align_by_levels
+from sigcontract.compare.folding import Block, fold
 from tests.work import grows_with_its_input
 
 SETTINGS = settings(max_examples=300, deadline=None, derandomize=True)

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given, strategies as st
 from msgspec import Struct
 
-from sigcontract.compare.correspondence import Aligner, Correspondence
+from sigcontract.compare.aligner import Aligner
+from sigcontract.compare.correspondence import Correspondence
 from sigcontract.model.graph import GraphSignature, NodeSignature
 from sigcontract.model.renumbering import Identities, Renumbering
 from sigcontract.update import similarity_key
@@ -66,8 +67,8 @@ def test_equal_nodes_have_one_number_and_their_pairs_are_counted() -> None:
     aligner.add(new)
     aligned = aligner.align(old, new)
     assert aligned.distinct == Counter({(0, 0): 3, (1, 1): 3})
-    assert aligned.first_places() == {(0, 0): (0, 0), (1, 1): (1, 1)}
-    assert list(aligned.places(frozenset({(1, 1)}))) == [(1, 1, (1, 1)), (3, 3, (1, 1)), (5, 5, (1, 1))]
+    assert aligned.first_pairs() == {(0, 0): (0, 0), (1, 1): (1, 1)}
+    assert list(aligned.pairs_among(frozenset({(1, 1)}))) == [(1, 1, (1, 1)), (3, 3, (1, 1)), (5, 5, (1, 1))]
     assert aligner.align(old, new) is aligned
     assert aligner.exact
 

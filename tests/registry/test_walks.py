@@ -31,7 +31,7 @@ SHAPES = st.builds(
     function=st.sampled_from(("step", "step", "namesake", "other")),
 )
 #: What to do, and to which of the graphs so far.
-STEPS = st.tuples(st.sampled_from(("register", *("replay",) * 3, "release", "refuse", "fail")), st.integers())
+STEPS = st.tuples(st.sampled_from(("register", *("replay",) * 3, "release", "refuse", "fail", "work")), st.integers())
 WALKS = st.lists(st.tuples(STEPS, SHAPES), min_size=4, max_size=30)
 
 
@@ -55,6 +55,8 @@ def test_every_launch_is_the_one_that_was_asked_for(
                 entries.pop(place % len(entries))[0].release()
             elif step == "refuse":
                 rig.fake.refusing = bool(place % 2)  # type: ignore[attr-defined]  # of one of the two, no harm to the other
+            elif step == "work":  # of other programs on the device, which hides what an update may keep stale
+                rig.fake.other_work = bool(place % 2)
             else:
                 _replay_with_a_fault(rig, *entries[place % len(entries)])
             assert max_execs is None or rig.execs() <= max_execs

@@ -46,7 +46,8 @@ g0: 216 nodes; update: stale (kernel.cluster-dim)
 kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
   upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
-  profiler's record names the new one. Instantiate anew.
+  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left behind,
+  the kernel does not run at all. Instantiate anew.
 """  # noqa: RUF001  times, as people write it
 
 GOLDEN_VERDICTS = """\
@@ -71,7 +72,8 @@ g0: stale, 216 nodes
 kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
   upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
-  profiler's record names the new one. Instantiate anew.
+  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left behind,
+  the kernel does not run at all. Instantiate anew.
 """  # noqa: RUF001  times, as people write it
 
 GOLDEN_INSERTED = """\
@@ -143,7 +145,7 @@ def test_what_is_not_known_of_many_nodes_names_each_attribute_once_and_counts_al
 
 def test_a_report_without_a_driver_profile_says_so_and_how_to_get_one() -> None:
     old, new = dump(graph(*LAYER)), dump(graph(*CHANGED))
-    line = "without a driver profile: what only a measurement tells is left open (--profile, sigcontract doctor)"
+    line = "without a driver profile: what only a measurement shows is left open (--profile, sigcontract doctor)"
     found = compare_dumps(old, replace(new, environment=replace(new.environment, process_id=2)))
     assert text.diff_text(found).splitlines()[1] == line
     (shown,) = [

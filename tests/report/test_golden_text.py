@@ -33,7 +33,7 @@ def test_causes_come_first(golden: Path) -> None:
         "graph 'g0': not as in the golden",
         "",
         "updatable: 1 of 1 graph with findings",
-        "without a driver profile: what only a measurement tells is left open (--profile, sigcontract doctor)",
+        "without a driver profile: what only a measurement shows is left open (--profile, sigcontract doctor)",
         "",
         "g0: 2 nodes; update: updatable",
         "  ~ gemm: grid 8x1x1 → 64x1x1, node 1",

@@ -33,10 +33,10 @@ GOLDEN = """\
 share: 3 graphs, 2 executables (1 fewer, 350 kB to 2.7 MB)
   bs=1, bs=2
     nearest is clustered, kept apart by
-      nodes[0].attributes[cluster_dimension] 2x1x1 → none  stale  kernel.cluster-dim, at 264 places
+      nodes[0].attributes[cluster_dimension] 2x1x1 → none  stale  kernel.cluster-dim, at 264 nodes
   alone: clustered
     nearest is bs=1, kept apart by
-      nodes[0].attributes[cluster_dimension] none → 2x1x1  stale  kernel.cluster-dim, at 264 places
+      nodes[0].attributes[cluster_dimension] none → 2x1x1  stale  kernel.cluster-dim, at 264 nodes
 
 memory is an estimate, low: 350 kB per executable of 264 nodes, measured on an H200 under driver 580.159.04; \
 high: 10,240 bytes a node, as CCCL reckons

@@ -6,10 +6,11 @@ from msgspec.structs import replace
 from sigcontract.compare.dumps import compare_dumps
 from sigcontract.model.dims import Dim3
 from sigcontract.model.graph import GraphSignature
+from sigcontract.model.nodes import EmptyNode
 from sigcontract.report.hunks import Stretch, is_note, stretches_of
 from tests.compare.dumps import dump, kernel
 from tests.strategies import LAWS, records
-from tests.update.build import H200, graph
+from tests.update.build import H200, graph, memset
 
 LAYER = [kernel(name=f"k{index}", func=index + 1) for index in range(10)]
 WIDE = Dim3(x=99, y=1, z=1)
@@ -73,10 +74,20 @@ def test_unchanged_layers_between_changes_are_not_drawn() -> None:
 def test_every_changed_place_is_drawn_and_every_node_accounted_for(a: GraphSignature, b: GraphSignature) -> None:
     (found,) = compare_dumps(dump(a), dump(b, process_id=2), H200).changes
     assert found is not None
-    places = {place for change in found.changes if not is_note(change) for place in change.places}
+    places = {place for change in found.changes if not is_note(change) for place in change.indices}
     shown = list(stretches_of(found))
     drawn = sum(sum(bool(row.changes) for row in part.rows) * part.times for part in shown)
     assert drawn == len(places)
     removed = sum(place.new is None for place in places)
     if shown:
         assert sum(part.length * part.times for part in shown) == len(b.nodes) + removed
+
+
+def test_layers_may_have_nodes_without_a_name() -> None:
+    old = [LAYER[0], memset(), LAYER[1], EmptyNode()]
+    new = [replace(old[0], grid_dim=WIDE), *old[1:]]
+    before, after = (
+        graph(kernel(name="embed", func=50), *layer * 8, kernel(name="head", func=51)) for layer in (old, new)
+    )
+    repeated = next(part for part in stretches(before, after) if part.times == 8)
+    assert [row.name for row in repeated.rows] == ["k0", None, "k1", None]

@@ -20,7 +20,7 @@ def test_what_is_stale_is_told_before_what_is_carried() -> None:
         "a → b: stale: the driver reports SUCCESS and goes on launching old values: instantiate anew",
         "first launched with a, which fixes what is stale",
         "cuGraphExecUpdate: SUCCESS (0)",
-        "without a driver profile: what only a measurement tells is left open (--profile)",
+        "without a driver profile: what only a measurement shows is left open (--profile)",
     ]
     assert [line.split()[-1] for line in lines[5:7]] == ["kernel.cluster-dim", "kernel.grid-dim"]
 

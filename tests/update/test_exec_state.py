@@ -85,6 +85,15 @@ def test_a_cluster_that_an_update_in_between_stored_is_not_what_ran() -> None:
     assert verdict(uploaded, probe(8, func=0xF3, grid=32)) is Verdict.UNDETERMINED  # the launch before the upload
 
 
+def test_a_kernel_does_not_run_where_the_grid_is_no_multiple_of_what_an_update_stored() -> None:
+    """The driver answers SUCCESS to update and launch; seen in random walks on an H200, 2026-12-03."""
+    state = state_after(probe(0, grid=8), "launch", probe(8, grid=8), "launch")  # launches without, and stores 8
+    (found,) = unsafe(state, probe(0, grid=12))
+    assert (found.rule, found.verdict, found.old, found.new) == ("kernel.cluster-dim", Verdict.STALE, "8x1x1", "none")
+    assert verdict(state, probe(0, grid=16)) is Verdict.UPDATABLE
+    assert verdict(state.updated(probe(0, grid=12), H200), probe(0, grid=12)) is Verdict.STALE
+
+
 def test_the_function_of_a_cooperative_node_is_taken_with_another_grid() -> None:
     first = probe(0, on=True)
     assert verdict(state_after(first), probe(0, func=0xF2, on=True)) is Verdict.UPDATABLE

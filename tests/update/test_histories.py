@@ -4,13 +4,32 @@ Measured on an H200, driver 580.159.04, 2026-12-02: chains of updates, launches 
 other work on the device and with none. `lab.histories` counts over all of them.
 """
 
+import json
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from lab.cover import fewest_groups, proven_pairs
 from lab.histories import exec_state_histories, rule_histories, summary, tally
+from lab.pairs import random_walk
+from sigcontract.driver import read_graph
+from sigcontract.model import SignatureDump, UpdateResult, Verdict
+from sigcontract.update import ExecState, predict_update
+from sigcontract.wire import load
+from tests.driver.test_described_graphs import FakeGround, built
 from tests.update.build import H200
 from tests.update.test_exec_state import MEASURED_ELSEWHERE
+
+RESULTS = Path(__file__).parents[2] / "lab" / "results"
+#: Walks of `lab.pairs` in which a launch was wrong that the history called safe until the grid was held against what an
+#: update had stored: seed, number and update, and how the walk begins.
+WALKS = [
+    tuple(miss)
+    for name in ("pairs-quiet-h200-2026-12-03.json", "pairs-h200-2026-12-03.json")
+    for miss in json.loads((RESULTS / name).read_text(encoding="utf-8"))["called safe by history but wrong"]
+]
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +69,42 @@ def test_on_another_driver_nothing_wrong_is_called_safe_either() -> None:
     counts = tally(exec_state_histories(), MEASURED_ELSEWHERE)
     assert counts["called safe, ran wrong"] == 0
     assert counts["called safe, ran right"] > 50
+
+
+def test_the_random_walks_hold_what_they_showed() -> None:
+    assert len(WALKS) == 25
+
+
+@pytest.mark.parametrize(("location", "start"), WALKS)
+def test_a_kernel_that_did_not_run_is_called_stale(location: str, start: str) -> None:
+    seed, number, last = map(int, location.replace("/", ":").split(":"))
+    walk = random_walk(seed, number)
+    assert walk.start == start
+    ground = FakeGround()
+    graphs = [built(ground, replace(spec, captured=False)) for spec in walk.specs]
+    first, *others = [read_graph(graph.handle, driver=ground.driver) for graph in graphs]
+    state = ExecState.instantiated(first, H200, flags=walk.flags)
+    if start != "nothing":
+        state = state.used(launched=start == "launch")
+    prediction = None
+    for candidate in others[: last + 1]:
+        prediction = predict_update(state.held, candidate, H200, state, flags=walk.flags)
+        if prediction.result is UpdateResult.SUCCESS:
+            state = state.updated(candidate, H200, flags=walk.flags)
+            state = state.used() if walk.launch_between else state
+    assert prediction is not None
+    assert prediction.verdict is Verdict.STALE
+
+
+def test_the_sizes_of_a_transformer_block_may_share_one_executable() -> None:
+    """Where clusters and functions differ, so does the grid: no update depends on what else runs on the device."""
+    dump = load(Path(__file__).parents[2] / "examples" / "torch-block.dump.json", expect=SignatureDump)
+    graphs = [entry.graph for entry in dump.graphs]
+    assert fewest_groups(len(graphs), proven_pairs(graphs, H200)) == [list(range(len(graphs)))]
+    assert len(proven_pairs(graphs, MEASURED_ELSEWHERE)) < len(proven_pairs(graphs, H200))
+
+
+def test_the_fewest_groups_are_exact() -> None:
+    assert fewest_groups(3, set()) == [[0], [1], [2]]
+    assert fewest_groups(4, {(0, 1), (1, 2), (2, 3)}) == [[0, 1], [2, 3]]
+    assert len(fewest_groups(5, {(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)})) == 3

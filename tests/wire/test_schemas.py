@@ -107,12 +107,18 @@ def test_every_sentence_of_a_field_is_in_the_schema() -> None:
 
 
 @pytest.mark.parametrize(("document", "version"), FORMS)
-def test_every_field_is_required_and_no_other_is_taken(document: str, version: int) -> None:
+def test_every_field_without_a_default_is_required_and_no_other_is_taken(document: str, version: int) -> None:
     found = schema(document, version)
     for record in [found, *found["$defs"].values()]:
         if record["type"] == "object" and "oneOf" not in record:
-            assert set(record["required"]) <= record["properties"].keys()
-            assert record["required"] == list(record["properties"]) or (document, version) == ("sigcontract.dump", 3)
+            fields = record["properties"]
+            # What people write by hand says what stands for a key that is left out; what a program writes is whole.
+            left_out = [name for name in fields if "default" in fields[name]]
+            assert not left_out or document == "sigcontract.contract"
+            # Version 3 of the dump leaves out a record that is not known.
+            if (document, version) == ("sigcontract.dump", 3):
+                left_out += [name for name in fields if "eft out" in fields[name].get("description", "")]
+            assert record["required"] == [name for name in fields if name not in left_out]
             assert record["additionalProperties"] is False
 
 

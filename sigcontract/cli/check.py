@@ -1,0 +1,144 @@
+"""``sigcontract check``: a dump held against a contract; first contracts, and baselines written anew."""
+
+import argparse
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sigcontract.cli.output import escaped_name, refuse_to_overwrite
+from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
+from sigcontract.cli.parser import Exit, Subparsers, add_command
+from sigcontract.contract import (
+    ContractFile,
+    check_dump,
+    first_contract,
+    graph_clauses,
+    load_contract,
+    update_baselines,
+)
+from sigcontract.errors import ContractError, UsageError
+from sigcontract.model import SignatureDump
+from sigcontract.report import Outcome, check_text, counted, demangle, safe
+from sigcontract.wire import load, save, write_bytes
+
+__all__ = ["register", "run"]
+
+_EXAMPLE = """\
+sigcontract check --init server.dump.json                       write contract.toml, and its golden dump
+sigcontract check server.dump.json                              hold a dump against contract.toml
+sigcontract check server.dump.json --contract serving.toml --output sarif=check.sarif --output junit=check.xml
+                                                                several forms from one run
+sigcontract check server.dump.json --update                     agree on this dump: write the golden dumps anew
+"""
+
+_DESCRIPTION = """\
+Hold a dump against a contract: a TOML file that says which golden dump to agree with and how far, how many graphs and
+executables there are, which kernels appear, and for which drivers that holds. What cannot be told never passes; a
+golden dump that is missing fails.
+
+exit status: 0 every check passed, 1 one failed, 2 wrong usage or input, a faulty contract among it, 3 cannot tell
+"""
+
+_STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
+_CONTRACT = "contract.toml"
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add the command's parser."""
+    parser = add_command(
+        subparsers,
+        "check",
+        summary="hold a dump against a contract",
+        description=_DESCRIPTION,
+        example=_EXAMPLE,
+        formats=formats_of("check"),
+    )
+    parser.add_argument("dump", metavar="DUMP", help="the dump")
+    parser.add_argument(
+        "--contract", metavar="FILE", default=_CONTRACT, help=f"the contract (default: {_CONTRACT} in this folder)"
+    )
+    add_outputs(parser, "check")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--init", action="store_true", help="write a first contract that the dump keeps, and its golden dump"
+    )
+    action.add_argument(
+        "--update",
+        action="store_true",
+        help="write the contract's golden dumps anew from the dump; refused where the variable CI is set",
+    )
+    parser.add_argument("--force", action="store_true", help="--init: replace a contract and golden dump that exist")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, or write what later checks are held against."""
+    if (args.init or args.update) and (args.output or args.format != "text"):
+        raise UsageError("--init and --update write files and no report; leave --format and --output out")
+    if args.init:
+        return _init(args)
+    if args.force:
+        raise UsageError("--force has no meaning but for --init")
+    outputs = outputs_of(args)
+    file = _contract(args.contract)
+    dump = load(args.dump, expect=SignatureDump)
+    if args.update:
+        return _update(dump, file)
+    _refuse_itself(args.dump, file)
+    today = datetime.now(UTC).date()
+    report = check_dump(dump, file, dump_name=escaped_name(args.dump), today=today, demangle=demangle)
+    outcome = Outcome(
+        command="check",
+        record=report,
+        answer=report.answer,
+        files=(args.dump, args.contract),
+        text=lambda color, width: check_text(report, color=color, width=width),
+    )
+    deliver(outcome, outputs)
+    return _STATUS[report.answer]
+
+
+def _contract(path: str) -> ContractFile:
+    """Return the contract; every fault of a faulty one is told before the error is raised."""
+    try:
+        return load_contract(path)
+    except ContractError as error:
+        for line, fault in zip(error.lines, error.faults, strict=True):
+            sys.stderr.write(f"{safe(path)}:{line}: error[{fault.code}]: {safe(str(fault))}\n")
+        raise
+
+
+def _refuse_itself(dump: str, file: ContractFile) -> None:
+    """Raise UsageError where the dump is the golden dump: it agrees with itself, whatever it holds."""
+    for _, clause in graph_clauses(file):
+        name = None if clause.golden_graph is not None else clause.golden or file.contract.golden
+        if name is not None and file.beside(name).exists() and Path(dump).exists() and file.beside(name).samefile(dump):
+            raise UsageError(
+                f"{dump} is the golden dump of {file.path}; give the dump of another run to hold against it"
+            )
+
+
+def _init(args: argparse.Namespace) -> int:
+    dump = load(args.dump, expect=SignatureDump)
+    if not dump.complete or not dump.graphs:
+        raise UsageError(f"{args.dump} is cut off or empty, and no baseline; record it again, and let the program end")
+    contract = Path(args.contract)
+    golden = contract.with_name(f"{contract.name.removesuffix('.toml')}.golden.dump.json")
+    for path in (contract, golden):
+        refuse_to_overwrite(str(path), force=args.force)
+    save(dump, golden)
+    write_bytes(contract, first_contract(dump, golden.name, demangle).encode())
+    load_contract(str(contract))
+    held = f"{counted(len(dump.graphs), 'graph')} of {args.dump} in {golden}"
+    sys.stdout.write(f"{safe(f'{contract}: a first contract; {held}. Read it, and commit both.')}\n")
+    return Exit.OK
+
+
+def _update(dump: SignatureDump, file: ContractFile) -> int:
+    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        raise UsageError("baselines are not updated where the variable CI is set; run it on your machine, and commit")
+    for baseline in update_baselines(dump, file):
+        state = "written" if baseline.changed else "already the same"
+        sys.stdout.write(f"{safe(baseline.path)}: {counted(baseline.graphs, 'graph')}, {state}\n")
+    sys.stdout.write("look at the differences before you commit them: git diff, sigcontract diff\n")
+    return Exit.OK

@@ -1,0 +1,89 @@
+"""``--format`` and ``--output``: one run, its result in several forms, all of them written or none."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Protocol
+
+from sigcontract.cli.terminal import columns, use_color
+from sigcontract.cli.workflow import commands
+from sigcontract.errors import UsageError
+from sigcontract.report import OUTPUTS, Outcome
+from sigcontract.wire import write_together
+
+__all__ = ["add_outputs", "deliver", "formats_of", "outputs_of"]
+
+_STDOUT = "-"
+#: Commands that draw an HTML page.
+_WITH_PAGE = frozenset({"diff", "fleet"})
+
+
+class _Options(Protocol):
+    """A parser, or a group of its options; argparse has no public name for both."""
+
+    def add_argument(self, *names: str, **settings: Any) -> Any:
+        """Add an option."""
+
+
+def formats_of(command: str) -> tuple[str, ...]:
+    """Return the forms that a command has."""
+    return tuple(form for form in OUTPUTS if form != "html" or command in _WITH_PAGE)
+
+
+def add_outputs(parser: _Options, command: str) -> None:
+    """Add ``--output``."""
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="FORMAT=FILE",
+        help=f"write this form ({', '.join(formats_of(command))}) to a file too, or with - to standard output instead; "
+        "may be given several times",
+    )
+
+
+def outputs_of(args: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return the forms that a command line asks for, each with its file: to be called before the work is done.
+
+    Raises
+    ------
+    UsageError
+        There is no such form, no file is named, or two forms would go to one file.
+    """
+    outputs = [_output(value, formats_of(args.command)) for value in args.output]
+    files = [Path(file).absolute() for _, file in outputs if file != _STDOUT]
+    twice = next((file for file in files if files.count(file) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two forms would be written to {twice}; give each a file of its own")
+    if all(file != _STDOUT for _, file in outputs):
+        outputs.insert(0, (args.format, _STDOUT))
+    return outputs
+
+
+def deliver(outcome: Outcome, outputs: list[tuple[str, str]]) -> None:
+    """Draw every form, then write all files, then standard output.
+
+    Raises
+    ------
+    FileError
+        A file cannot be written. Then none is.
+    """
+    drawn = [(form, file, _drawn(outcome, form, file)) for form, file in outputs]
+    write_together([(file, text.encode(errors="backslashreplace")) for _, file, text in drawn if file != _STDOUT])
+    for form, file, text in drawn:
+        if file == _STDOUT:
+            sys.stdout.flush()
+            (commands(sys.stdout) if form == "github" else sys.stdout).write(text)
+
+
+def _drawn(outcome: Outcome, form: str, file: str) -> str:
+    if form == "text" and file == _STDOUT:
+        return outcome.text(use_color(sys.stdout), columns())
+    return OUTPUTS[form](outcome)
+
+
+def _output(value: str, formats: tuple[str, ...]) -> tuple[str, str]:
+    form, separator, file = value.partition("=")
+    if form not in formats or not separator or not file:
+        raise UsageError(f"--output {value!r}: give FORMAT=FILE, the format one of {', '.join(formats)}")
+    return form, file

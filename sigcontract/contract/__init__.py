@@ -1,0 +1,5 @@
+"""What a dump is held against: the contract file, its clauses, suppressions and baselines."""
+
+from sigcontract.doors import attach
+
+__getattr__, __dir__, __all__ = attach(__spec__)

@@ -1,0 +1,68 @@
+"""The result of one clause, with its line in the contract, and the worst of several answers."""
+
+from collections.abc import Iterable
+from os.path import normpath
+from typing import Any, Final
+
+from sigcontract.contract.contract_file import ContractFile, escaped
+from sigcontract.model import CheckAnswer as Answer, ClauseCheck
+
+__all__ = ["Answer", "answer_of_bounds", "bounds_words", "clause_check", "worst_answer"]
+
+_ORDER: Final[tuple[Answer, ...]] = ("passed", "undetermined", "failed")
+
+
+def worst_answer(answers: Iterable[Answer]) -> Answer:
+    """Return failed where one is, else undetermined where one is; passed of none."""
+    return max(answers, key=_ORDER.index, default="passed")
+
+
+def clause_check(  # noqa: PLR0913  each is one fact of the result, given by keyword
+    file: ContractFile,
+    clause: str,
+    rule: str,
+    *,
+    answer: Answer,
+    expected: str,
+    found: str,
+    graph: str | None = None,
+    advice: str | None = None,
+    golden: str | None = None,
+    golden_line: int | None = None,
+    findings: tuple[Any, ...] = (),
+) -> ClauseCheck:
+    """Return the result of a clause."""
+    return ClauseCheck(
+        clause=clause,
+        line=file.lines.line_of(clause),
+        rule=rule,
+        graph=graph,
+        answer=answer,
+        expected=expected,
+        found=found,
+        advice=advice,
+        golden=None if golden is None else escaped(normpath(file.beside(golden))),
+        golden_line=golden_line,
+        suppression=None,
+        findings=findings,
+    )
+
+
+def answer_of_bounds(least: int, most: int | None, wanted: tuple[int, int | None]) -> Answer:
+    """Say whether a number that is at least and at most so large is as wanted; ``most`` None: it has no known end."""
+    low, high = wanted
+    if least >= low and (high is None or (most is not None and most <= high)):
+        return "passed"
+    if (most is not None and most < low) or (high is not None and least > high):
+        return "failed"
+    return "undetermined"
+
+
+def bounds_words(wanted: tuple[int, int | None]) -> str:
+    """Return the bounds in words: ``exactly 2``, ``none``, ``at least 1``, ``1 to 4``."""
+    low, high = wanted
+    if high is None:
+        return f"at least {low}" if low else "any number of"
+    if low == high:
+        return f"exactly {low}" if low else "no"
+    return f"{low} to {high}" if low else f"at most {high}"

@@ -1,0 +1,199 @@
+"""Reading a contract: TOML, every fault listed with its path and line, and nothing taken that is not known."""
+
+import tomllib
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sigcontract.contract.lines import TomlLines
+from sigcontract.errors import ContractError, DecodeError, InvariantError, LimitError, RecordError
+from sigcontract.model import NODE_RECORDS, AttributeId, Contract, GraphClause
+from sigcontract.update import POLICIES, RULES
+from sigcontract.wire import decode, document_bytes, faults
+
+__all__ = ["CLAUSE_RULES", "NEVER_PASS", "ContractFile", "contract_faults", "load_contract"]
+
+#: A person writes it: what is larger is no contract.
+_MAX_BYTES = 1 << 20
+
+#: Ids of what a clause itself finds, with what each is about.
+CLAUSE_RULES = {
+    "contract.complete": "whether the dump holds all that was captured",
+    "contract.driver": "whether the contract holds for the dump's driver and devices",
+    "contract.executables": "how many executables the graphs need under a policy",
+    "contract.golden": "whether a graph agrees with its golden graph",
+    "contract.golden-missing": "whether the golden dump is there",
+    "contract.graph-count": "how many graphs match a label",
+    "contract.graph-uncovered": "whether every graph is covered by a clause",
+    "contract.graphs": "how many graphs the dump has",
+    "contract.kernel": "how often a kernel appears",
+    "contract.programmatic-edges": "whether a graph has programmatic edges",
+    "contract.suppression-expired": "whether a suppression has expired",
+}
+#: What stands for something that cannot be told from the files: no answer and no suppression lets it pass.
+NEVER_PASS = frozenset(
+    {
+        "contract.complete",
+        "contract.driver",
+        "contract.golden",
+        "contract.golden-missing",
+        "contract.suppression-expired",
+        "dump.empty",
+        "dump.incomplete",
+        "graph.not-recorded",
+    }
+)
+_FIELDS = frozenset(field for record in NODE_RECORDS.values() for field in record.__struct_fields__) | {"dependencies"}
+_ATTRIBUTES = frozenset(member.name.lower() for member in AttributeId)
+
+
+class ContractFile(NamedTuple):
+    """A contract, and where it came from.
+
+    Attributes
+    ----------
+    contract
+        What it says.
+    path
+        Its file, as it was named; goldens and profiles are relative to its folder.
+    lines
+        Where each part of it stands.
+    """
+
+    contract: Contract
+    path: str
+    lines: TomlLines
+
+    @property
+    def name(self) -> str:
+        r"""Its file as a document can hold it: bytes that are no UTF-8 are escaped, as ``\udcff``."""
+        return escaped(self.path)
+
+    def beside(self, name: str) -> Path:
+        """Return the path of a file that the contract names."""
+        return Path(self.path).parent / name
+
+
+def load_contract(path: str) -> ContractFile:
+    """Return the contract in a file.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read.
+    ContractError
+        It is no valid contract; ``faults`` has every fault.
+    """
+    contract, lines, found = _read(path)
+    if contract is None or found:
+        found.sort(key=lambda fault: lines.line_of(fault.path))
+        raise ContractError(path, tuple(found), tuple(lines.line_of(fault.path) for fault in found))
+    return ContractFile(contract, path, lines)
+
+
+def escaped(path: str) -> str:
+    """Return a path as a document can hold it."""
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def contract_faults(contract: Contract) -> list[RecordError]:
+    """Return what a contract names that does not exist: rules, policies, fields, dates."""
+    found = list(_policy_faults(contract.policy, "$.policy"))
+    found += [*_field_faults(contract.vary, "$.vary"), *_rule_faults(contract.rules, "$.rules")]
+    for place, clause in enumerate(contract.graph):
+        found += _clause_faults(clause, contract, f"$.graph[{place}]")
+    for place, executables in enumerate(contract.executables):
+        found += _policy_faults(executables.policy, f"$.executables[{place}].policy")
+    for place, suppression in enumerate(contract.suppress):
+        path = f"$.suppress[{place}]"
+        found += _known_rule(suppression.rule, f"{path}.rule", CLAUSE_RULES.keys() | RULES.keys())
+        if not suppression.reason.strip():
+            found.append(InvariantError("a suppression has a reason", path=f"{path}.reason"))
+        try:
+            date.fromisoformat(suppression.expires)
+        except ValueError:
+            found.append(InvariantError(f"there is no day {suppression.expires}", path=f"{path}.expires"))
+    return found
+
+
+def _read(path: str) -> tuple[Contract | None, TomlLines, list[RecordError]]:
+    try:
+        text, data = _text_and_json(document_bytes(path, _MAX_BYTES))
+    except RecordError as error:
+        return None, TomlLines(""), [error]
+    lines = TomlLines(text)
+    found = faults(data)
+    if found:
+        return None, lines, found
+    contract = decode(data, expect=Contract)
+    return contract, lines, contract_faults(contract)
+
+
+def _text_and_json(data: bytes) -> tuple[str, bytes]:
+    """Return a TOML file as text, and what it says as JSON. Raises RecordError where it is none."""
+    try:
+        text = data.decode()
+        return text, msgspec.json.encode(_with_dates_as_text(tomllib.loads(text)))
+    except UnicodeDecodeError as error:
+        raise DecodeError(f"a contract is UTF-8 text: {error.reason}", code="malformed") from error
+    except ValueError as error:  # TOMLDecodeError, and what int() says of thousands of digits
+        raise DecodeError(f"no TOML: {error}", code="malformed") from error
+    except RecursionError as error:
+        raise LimitError("tables are nested too deeply for a contract", code="nesting") from error
+
+
+def _with_dates_as_text(value: Any) -> Any:
+    """Return a value of TOML as JSON has it: the faults are then those of its type, at its path."""
+    if isinstance(value, dict):
+        return {key: _with_dates_as_text(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_with_dates_as_text(part) for part in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has none, and msgspec would write null
+    return value.isoformat() if isinstance(value, date | datetime | time) else value
+
+
+def _clause_faults(clause: GraphClause, contract: Contract, path: str) -> Iterator[RecordError]:
+    if clause.policy is not None:
+        yield from _policy_faults(clause.policy, f"{path}.policy")
+    yield from _field_faults(clause.vary, f"{path}.vary")
+    yield from _rule_faults(clause.rules, f"{path}.rules")
+    if clause.golden is None and contract.golden is None:
+        for key in ("golden_graph", "policy", "worst", "vary", "rules"):
+            if getattr(clause, key):
+                yield InvariantError(f"{key} is about a golden dump, and none is named", path=f"{path}.{key}")
+
+
+def _policy_faults(policy: str, path: str) -> Iterator[RecordError]:
+    if policy not in POLICIES:
+        yield InvariantError(f"there is no policy {policy!r}; there are {', '.join(POLICIES)}", path=path)
+
+
+def _rule_faults(rules: dict[str, Any], path: str) -> Iterator[RecordError]:
+    for rule in rules:
+        yield from _known_rule(rule, f"{path}.{rule}", RULES.keys())
+
+
+def _known_rule(rule: str, path: str, known: Any) -> Iterator[RecordError]:
+    if rule in NEVER_PASS:
+        yield InvariantError(f"{rule} says that something cannot be told, and nothing lets that pass", path=path)
+    elif rule not in known:
+        from difflib import get_close_matches  # noqa: PLC0415  only for a rule that does not exist
+
+        near = get_close_matches(rule, known, n=1)
+        hint = f"; the nearest is {near[0]!r}" if near else ""
+        yield InvariantError(f"there is no rule {rule!r}{hint}; `sigcontract rules` lists them", path=path)
+
+
+def _field_faults(fields: tuple[str, ...], path: str) -> Iterator[RecordError]:
+    for place, field in enumerate(fields):
+        first, bracket, rest = field.partition(".")[0].partition("[")
+        attribute = rest.removesuffix("]")
+        if first not in _FIELDS:
+            yield InvariantError(f"no node has a field {first!r}", path=f"{path}[{place}]")
+        elif first == "attributes" and bracket and attribute not in _ATTRIBUTES and not attribute.isdecimal():
+            yield InvariantError(f"there is no launch attribute {attribute!r}", path=f"{path}[{place}]")

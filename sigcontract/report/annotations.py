@@ -1,0 +1,40 @@
+"""Results as workflow commands of GitHub Actions, with file and line."""
+
+from sigcontract.report.cases import cases_of
+from sigcontract.report.github import command
+from sigcontract.report.names import safe
+from sigcontract.report.outcome import Case, Outcome, Place
+
+__all__ = ["annotations"]
+
+_ORDER = ("failed", "undetermined")
+_LEVELS = {"failed": "error", "undetermined": "warning"}
+_RESULTS = 6
+
+
+def annotations(outcome: Outcome) -> str:
+    """Return one line for each case that does not pass, the failed first, and one on the whole at the end.
+
+    GitHub shows no more than ten annotations of a level per step; the order decides which.
+    """
+    cases = sorted(
+        (case for case in cases_of(outcome) if case.answer != "passed"), key=lambda c: _ORDER.index(c.answer)
+    )
+    lines = [_annotation(case) for case in cases]
+    number = len(cases_of(outcome))
+    told = f"{outcome.answer}: {len(cases)} of {number} did not pass"
+    return "\n".join([*lines, command("notice", f"sigcontract {outcome.command}", told)]) + "\n"
+
+
+def _annotation(case: Case) -> str:
+    kept = [result for result in case.results if not result.passes]
+    lines = [f"{result.rule}: {result.message}" for result in kept[:_RESULTS]]
+    if len(kept) > _RESULTS:
+        lines.append(f"… and {len(kept) - _RESULTS} more")
+    if case.note is not None and not any(case.note in line for line in lines):
+        lines.append(case.note)
+    place = next((result.place for result in kept if result.place is not None), None)
+    related = next((result.related for result in kept if result.related is not None), None)
+    if place is not None and place.line is None and related is not None:
+        place = related
+    return command(_LEVELS[case.answer], safe(case.name), "\n".join(lines), place or Place(""))

@@ -1,0 +1,109 @@
+"""Results as SARIF 2.1.0, for GitHub code scanning and what else reads it."""
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from sigcontract import __version__
+from sigcontract.report.cases import cases_of
+from sigcontract.report.outcome import Case, CaseResult, Outcome, Place
+from sigcontract.update import RULES
+from sigcontract.wire import printable_json
+
+__all__ = ["sarif"]
+
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_EXITS: Final = {"passed": 0, "failed": 1, "undetermined": 3}
+#: Characters of a message. GitHub refuses a file with a larger one, and says so nowhere that a person looks.
+_MOST_MESSAGE: Final = 1000
+
+
+def sarif(outcome: Outcome) -> str:
+    """Return the results of a run as a SARIF log of one run.
+
+    What passes is left out, but for what a suppression lets pass: that is a suppressed result.
+    """
+    found = [(case, result) for case in cases_of(outcome) for result in case.results]
+    kept = [(case, result) for case, result in found if not result.passes or result.justification is not None]
+    rules = {rule: index for index, rule in enumerate(dict.fromkeys(result.rule for _, result in kept))}
+    run = {
+        "tool": {
+            "driver": {
+                "name": "sigcontract",
+                "version": __version__,
+                "rules": [_rule(rule) for rule in rules],
+            }
+        },
+        "automationDetails": {"id": f"sigcontract/{outcome.command}/"},
+        "invocations": [{"executionSuccessful": True, "exitCode": _EXITS[outcome.answer]}],
+        "columnKind": "unicodeCodePoints",
+        "properties": {"answer": outcome.answer},
+        "results": [_result(case, result, rules[result.rule]) for case, result in kept],
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return printable_json(msgspec.json.format(msgspec.json.encode(log), indent=2)).decode() + "\n"
+
+
+def _rule(rule: str) -> dict[str, Any]:
+    known = RULES.get(rule)
+    if known is None:
+        return {"id": rule, "shortDescription": {"text": rule}}
+    return {
+        "id": rule,
+        "shortDescription": {"text": f"{rule}: {known.verdict}, {known.evidence}"},
+        "fullDescription": {"text": _text(known.why)},
+        "help": {"text": _text(f"{known.why} Source: {known.source}")},
+    }
+
+
+def _result(case: Case, result: CaseResult, rule: int) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "ruleId": result.rule,
+        "ruleIndex": rule,
+        "level": result.level,
+        "message": {"text": _text(result.message)},
+        "partialFingerprints": {"sigcontract/v1": _fingerprint(case, result)},
+        "properties": {"verdict": result.verdict, "kernel": result.subject},
+    }
+    if result.place is not None:
+        location: dict[str, Any] = {"physicalLocation": _physical(result.place)}
+        if result.logical is not None:
+            location["logicalLocations"] = [{"fullyQualifiedName": result.logical}]
+        told["locations"] = [location]
+    if result.related is not None and result.related != result.place:
+        told["relatedLocations"] = [{"physicalLocation": _physical(result.related)}]
+    if result.justification is not None:
+        told["suppressions"] = [{"kind": "external", "justification": _text(result.justification)}]
+    return told
+
+
+def _text(text: str) -> str:
+    """Return a text in which nothing is a link, cut where it is too long, which it then says."""
+    # ``[text](1)`` is an embedded link, whatever a kernel's name means by it.
+    text = text.replace("](", "]\\(")
+    return text if len(text) <= _MOST_MESSAGE else f"{text[: _MOST_MESSAGE - 15]}… (shortened)"
+
+
+def _fingerprint(case: Case, result: CaseResult) -> str:
+    """Return what stays the same of a result while other results come and go."""
+    about = "\0".join((case.group, case.name, result.rule, result.logical or "", result.subject or ""))
+    return sha256(about.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _physical(place: Place) -> dict[str, Any]:
+    # GitHub shows nothing without a line.
+    return {"artifactLocation": {"uri": _uri(place.file)}, "region": {"startLine": place.line or 1}}
+
+
+def _uri(file: str) -> str:
+    path = Path(file)
+    if path.is_absolute():
+        here = Path.cwd()
+        if not path.is_relative_to(here):
+            return "file://" + quote(os.fsencode(file))
+        path = path.relative_to(here)
+    return quote(os.fsencode(path.as_posix()))
