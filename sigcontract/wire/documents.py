@@ -69,6 +69,7 @@ class Form:
         for_generators: bool = False,
         decoded: type[Record] | None = None,
         finished: Callable[[Any, bool], Any] = lambda document, _: document,
+        by_hand: bool = False,
     ) -> None:
         self.document = document
         self.version = version
@@ -88,6 +89,8 @@ class Form:
         self.on_request = on_request
         #: Whether its schema is one that generators of types take: its unions are of tagged records.
         self.for_generators = for_generators
+        #: Whether people write it, so that fields with a default may be left out.
+        self.by_hand = by_hand
         self._decoded = wire if decoded is None else decoded
         self._finished = finished
 
@@ -114,7 +117,8 @@ def _flat(document: str, version: int, record: type[Record]) -> Form:
     """Return the form of a document that is a record with an envelope."""
     fields = record.__struct_fields__
     doc, name = record.__doc__ or "", f"{record.__name__}Document"
-    wire = document_type(name, document, version, doc, fields_of(record), defaults=defaults_of(record))
+    defaults = defaults_of(record)
+    wire = document_type(name, document, version, doc, fields_of(record), defaults=defaults)
 
     def wire_of(value: Any) -> Any:
         return wire(document=document, version=version, **{name: getattr(value, name) for name in fields})
@@ -122,7 +126,7 @@ def _flat(document: str, version: int, record: type[Record]) -> Form:
     def record_of(value: Any) -> Any:
         return record(**{name: getattr(value, name) for name in fields})
 
-    return Form(document, version, wire, record=record, record_of=record_of, wire_of=wire_of)
+    return Form(document, version, wire, record=record, record_of=record_of, wire_of=wire_of, by_hand=bool(defaults))
 
 
 FORMS: dict[tuple[str, int], Form] = {

@@ -70,7 +70,8 @@ def test_the_text_names_graph_line_difference_and_what_to_do(
         "kernel.cluster-dim: stale, measured\n"
         "  The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first\n"
         "  upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the\n"
-        "  profiler's record names the new one. Instantiate anew.\n"
+        "  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left\n"
+        "  behind, the kernel does not run at all. Instantiate anew.\n"
     )
 
 

@@ -31,6 +31,8 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
         ("sigcontract.migration", "1"),
         ("sigcontract.rules", "1"),
         ("sigcontract.review", "1"),
+        ("sigcontract.contract", "1"),
+        ("sigcontract.check", "1"),
     ]
     assert main(["schema", "--format", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)["schemas"]

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from sigcontract.compare.dumps import compare_dumps
 from sigcontract.model.dims import Dim3
-from sigcontract.model.graph import GraphSignature
+from sigcontract.model.graph import GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode
 from sigcontract.report.hunks import Stretch, is_note, stretches_of
 from tests.compare.dumps import dump, kernel
@@ -84,7 +84,7 @@ def test_every_changed_place_is_drawn_and_every_node_accounted_for(a: GraphSigna
 
 
 def test_layers_may_have_nodes_without_a_name() -> None:
-    old = [LAYER[0], memset(), LAYER[1], EmptyNode()]
+    old: list[NodeSignature] = [LAYER[0], memset(), LAYER[1], EmptyNode()]
     new = [replace(old[0], grid_dim=WIDE), *old[1:]]
     before, after = (
         graph(kernel(name="embed", func=50), *layer * 8, kernel(name="head", func=51)) for layer in (old, new)

@@ -202,10 +202,10 @@ def test_an_unknown_document_is_named() -> None:
     with pytest.raises(VersionError) as caught:
         codec.decode(b'{"document":"x","version":1}')
     assert str(caught.value) == (
-        "'x' is no document of sigcontract; it reads sigcontract.diff, sigcontract.dump, sigcontract.fleet, "
-        "sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, sigcontract.migration, "
-        "sigcontract.prediction, sigcontract.profile, sigcontract.review, sigcontract.rules, sigcontract.show, "
-        "sigcontract.validation (at $.document)"
+        "'x' is no document of sigcontract; it reads sigcontract.check, sigcontract.contract, sigcontract.diff, "
+        "sigcontract.dump, sigcontract.fleet, sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, "
+        "sigcontract.migration, sigcontract.prediction, sigcontract.profile, sigcontract.review, sigcontract.rules, "
+        "sigcontract.show, sigcontract.validation (at $.document)"
     )
 
 
