@@ -177,6 +177,9 @@ class _GeneratorWriter(_Writer):
                 return self._union(info)
             case types.LiteralType():
                 return {"type": "string" if isinstance(info.values[0], str) else "integer"} | super().of(info)
+            case types.Metadata(type=types.StructType()) if info.extra_json_schema:
+                # A description beside $ref makes json-schema-to-typescript copy the record under another name.
+                return info.extra_json_schema | {"allOf": [self.of(info.type)]}
             case _:
                 return super().of(info)
 
@@ -282,6 +285,7 @@ def write_files(directory: Path, *, release: bool = False) -> None:
             {
                 "document": form.document,
                 "version": form.version,
+                "record": form.record.__name__,
                 "file": name,
                 "status": status,
                 "sha256": found,
