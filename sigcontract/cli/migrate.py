@@ -40,7 +40,11 @@ def register(subparsers: Subparsers) -> None:
         "target", metavar="TO", help="where to write; .json or .msgpack, then .gz or .zst, say the format"
     )
     parser.add_argument(
-        "--to-version", type=int, metavar="N", help="write this version; an older one leaves out what it cannot say"
+        "--to-version",
+        "--to",
+        type=int,
+        metavar="N",
+        help="write this version; an older one leaves out what it cannot say",
     )
     parser.add_argument("--force", action="store_true", help="overwrite TO where it exists")
 

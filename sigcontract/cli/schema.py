@@ -1,4 +1,4 @@
-"""``sigcontract schema``: the JSON Schemas of the documents."""
+"""``sigcontract schema``: the JSON Schemas of the documents, and their TypeScript types."""
 
 import argparse
 import sys
@@ -16,6 +16,8 @@ from sigcontract.wire import (
     schema,
     schema_sha256,
     schema_text,
+    typed_versions,
+    typescript_types,
     write_files,
 )
 
@@ -23,8 +25,9 @@ __all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract schema                        which documents and versions there are
-sigcontract schema sigcontract.dump       the schema of the newest version
+sigcontract schema sigcontract.dump       the schema of the version that is written
 sigcontract schema sigcontract.dump 1     of an older one
+sigcontract schema sigcontract.dump --lang typescript > dump.d.ts
 sigcontract schema --check schemas        exit status 1 where files are out of step with this release
 """
 
@@ -34,6 +37,12 @@ def register(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "schema", summary="list, print, write or check JSON Schemas", example=_EXAMPLE)
     parser.add_argument("document", metavar="DOCUMENT", nargs="?", help="print the schema of this document")
     parser.add_argument("version", metavar="VERSION", nargs="?", type=int, help="of this version, not the newest")
+    parser.add_argument(
+        "--lang",
+        choices=("json", "typescript"),
+        default="json",
+        help="JSON Schema (the default), or TypeScript declarations",
+    )
     folder = parser.add_mutually_exclusive_group()
     folder.add_argument("--check", metavar="DIR", help="compare the files of a folder with this release")
     folder.add_argument("--write", metavar="DIR", help="write every schema and their index into a folder")
@@ -44,8 +53,11 @@ def run(args: argparse.Namespace) -> int:
     if args.document is not None:
         if args.check is not None or args.write is not None:
             raise UsageError("--check and --write take every document; leave DOCUMENT out, or the option")
-        sys.stdout.write(schema_text(args.document, args.version))
+        written = typescript_types if args.lang == "typescript" else schema_text
+        sys.stdout.write(written(args.document, args.version))
         return Exit.OK
+    if args.lang == "typescript" and (args.check is not None or args.write is not None):
+        raise UsageError("--check and --write are of JSON Schemas; for TypeScript name a DOCUMENT")
     if args.write is not None:
         write_files(Path(args.write))
         return _report(args, [])
@@ -78,6 +90,7 @@ def _list(args: argparse.Namespace) -> int:
             "sha256": schema_sha256(schema(form.document, form.version)),
         }
         for form in FORMS.values()
+        if args.lang == "json" or form.version in typed_versions(form.document)
     ]
     if args.format == "json":
         write_json({"schemas": found})
