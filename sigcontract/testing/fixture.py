@@ -224,11 +224,11 @@ class GraphSignatureFixture:
         """Refuse a golden that another check has: the second would be held against the recording of the first."""
         shown = self._shown(golden)
         if any(check.golden == str(golden) for check in self.checks):
-            raise UsageError(f"{self._test} checks the golden {shown} twice; give each check a name of its own")
+            raise UsageError(f"{self._test} checks the golden {shown} twice; give each check its own name")
         for check in self._ledger.checked.get(str(golden), ()):
             if check.test != self._test:
                 raise UsageError(
-                    f"{check.test} and {self._test} check one golden, {shown}; give each check a name of its own"
+                    f"{check.test} and {self._test} check the same golden, {shown}; give each its own name"
                 )
 
     def _dump(self, graph: object, label: str) -> SignatureDump:
