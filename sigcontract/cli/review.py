@@ -11,9 +11,9 @@ from sigcontract.cli.terminal import columns, use_color
 from sigcontract.errors import FileError, SigcontractError, UsageError
 from sigcontract.golden import (
     Agreement,
+    compare_with_golden,
     decode_golden,
     golden_of_pending,
-    hold_against_golden,
     in_ci,
     pending_files,
 )
@@ -112,7 +112,7 @@ def _read(path: Path) -> _Pending:
     data = b""
     try:
         data = document_bytes(path, MAX_DOCUMENT_BYTES)
-        return _Pending(path, golden, data, hold_against_golden(decode_golden(data), golden), None)
+        return _Pending(path, golden, data, compare_with_golden(decode_golden(data), golden), None)
     except SigcontractError as error:
         return _Pending(path, golden, data, None, error)
 

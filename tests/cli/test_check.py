@@ -62,7 +62,7 @@ def test_the_text_names_graph_line_difference_and_what_to_do(
         "\n"
         "failed  contract.golden  g0  (contract.toml:3 golden)\n"
         "  agreed: as the graph of its label in old.dump.json, at worst identical\n"
-        "  found: 1 difference: 1 not agreed, the worst stale\n"
+        "  found: 1 difference: 1 not allowed, worst verdict stale\n"
         "    stale  kernel.cluster-dim  nodes[0].attributes[cluster_dimension] (probe): none → 2x1x1\n"
         "  golden: old.dump.json:4\n"
         "  if this is intended, run the same command with --update\n"

@@ -193,7 +193,7 @@ def test_dumps_are_named_as_they_are_told(template: str, rank: str | None, name:
     ("template", "message"),
     [
         ("dump", "the name 'dump' is one for all processes; put {rank} or {pid} into it"),
-        ("../{pid}", "the name '../{pid}' names a folder; give that with -o"),
+        ("../{pid}", "the name '../{pid}' names a directory; set it with -o"),
         ("{host}-{pid}", "a name has no field 'host'; there are pid, program, rank"),
         ("{pid", "is no template"),
     ],
@@ -405,7 +405,7 @@ def test_an_interpreter_without_sigcontract_says_so(setting: Setting) -> None:
         ),
         (
             ["-o", "{}", "--", "/no/such/program"],
-            "/no/such/program cannot be run: No such file or directory; check its name and that it may be executed",
+            "/no/such/program cannot be run: No such file or directory; check its name and permissions",
         ),
         (["-o", "{}"], "no program given; put it after --, as in: sigcontract record -o dumps -- python x.py"),
         (["-o", "{}", "-m"], "-m needs a module name; `sigcontract record --help` shows the usage"),
