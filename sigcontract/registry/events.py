@@ -1,4 +1,4 @@
-"""What a registry reports: typed events, for a callback and for the log."""
+"""Events of a registry, for a callback and the log."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -82,7 +82,7 @@ class UpdateUnverified(Event, frozen=True, kw_only=True, tag="update_unverified"
 
     level: ClassVar[int] = logging.WARNING
 
-    label: Annotated[Text, Meta(description="Label of the graph that was to be updated to.")]
+    label: Annotated[Text, Meta(description="Label of the graph to update to.")]
     doubt: Annotated[Text, Meta(description="What the stand-in kernels show, or why they could not be launched.")]
     when: Annotated[Literal["register", "replay"], Meta(description="The call that tried the update.")]
 
@@ -128,7 +128,7 @@ class ExecRebuilt(Event, frozen=True, kw_only=True, tag="exec_rebuilt"):
 
     level: ClassVar[int] = logging.WARNING
 
-    label: Annotated[Text, Meta(description="Label of the graph that was to be updated to.")]
+    label: Annotated[Text, Meta(description="Label of the graph to update to.")]
     error: Annotated[Text, Meta(description="What failed.")]
 
     def __str__(self) -> str:
@@ -182,16 +182,16 @@ class HandleReused(Event, frozen=True, kw_only=True, tag="handle_reused"):
 
 
 class GraphsRegrouped(Event, frozen=True, kw_only=True, tag="graphs_regrouped"):
-    """``seal()`` put graphs together under ``share-updatable``: what each executable that is left serves."""
+    """``seal()`` moved graphs to fewer executables under ``share-updatable``; lists the graphs of each."""
 
     level: ClassVar[int] = logging.INFO
 
     graphs: Annotated[UInt32, Meta(description="Graphs registered and not released.")]
     execs_before: Annotated[UInt32, Meta(description="Executables before.")]
     execs: Annotated[
-        tuple[tuple[Text, ...], ...], Meta(description="For each executable the labels of the graphs that it serves.")
+        tuple[tuple[Text, ...], ...], Meta(description="Labels of the graphs of each remaining executable.")
     ]
-    at_least: Annotated[UInt32, Meta(description="Fewer executables cannot serve the graphs safely.")]
+    at_least: Annotated[UInt32, Meta(description="Lower bound: fewer executables are not proven safe.")]
 
     def __str__(self) -> str:
         count = len(self.execs)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Placement"]
 
-#: Reasons of members of which the driver contradicted a prediction: they stay where they are.
+#: Reasons of members whose prediction the driver contradicted: they keep their executable.
 _CONTRADICTED: Final = frozenset({"refused", "unverified", "fallback"})
 
 #: Executables of a group that a new graph is tried on, newest first. There is more than one only if driver or
@@ -57,16 +57,16 @@ _TRIED: Final = 4
 
 
 class Shareable(NamedTuple):
-    """Members that may be put together.
+    """Members that may move to another executable.
 
     Attributes
     ----------
     members
         The members.
     shared_by
-        Positions among them of those of each executable.
+        For each of their executables, the indices of its members.
     execs
-        Executables of the registry, also those of which no member may be put together with others.
+        Number of executables of the registry, those included of which no member may move.
     """
 
     members: "list[Member]"
@@ -82,13 +82,13 @@ class Placement:
     groups
         The groups that have members, by index.
     pool
-        The executables that are alive.
+        Live executables.
     counting
         Lock over what `stats` reads. Acquired alone or after the registry lock, never inside another call.
     regroups
-        Whether the end of registration puts groups together.
+        Whether `GraphExecRegistry.seal` moves graphs to fewer executables.
     to_reset
-        Owners of the graphs that `clear` let go of, to be reset if they can be.
+        Owners of graphs released by `clear`, to be reset if possible.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Placement:
         Raises
         ------
         RegistryError
-            It cannot be proved the same as any graph, and the registry is to raise then (``undetermined``).
+            It cannot be proved the same as any graph, and the registry raises in that case (``undetermined``).
         DriverCallError
             The driver failed; the state is unchanged.
         """
@@ -136,7 +136,7 @@ class Placement:
             shared = SharedExec(self.pool, graph, events, is_pinned=is_pinned)
         member = Member(graph, group, shared, reason)
         entry = GraphEntry(owner, member)
-        # From here to the end of the block CPython looks for no signal: an interrupt leaves all or nothing.
+        # CPython checks for no signals until the end of the block: an interrupt leaves all or nothing.
         shared.members[member] = None
         group.execs[shared] = None
         group.members[member] = entry
@@ -164,7 +164,7 @@ class Placement:
         member.reason = reason
         member.shared = own
         self._leave_exec(member, shared, member.group, events)
-        if refusal is UNVERIFIED:  # an event has said so
+        if refusal is UNVERIFIED:  # an event has reported it
             return
         self._fallbacks += 1
         events.append(FellBack(label=member.graph.label, result=UpdateResult.name_of(refusal.result)))
@@ -174,7 +174,7 @@ class Placement:
         return NodeJudge(self._profile, self.pool.flags)
 
     def shareable(self, events: list[Event]) -> "Shareable":
-        """Return the members that may be put together with others, by the executable that they share now."""
+        """Return the members that may move to another executable, by the executable they use now."""
         self._finish_moves(events)
         members: list[Member] = []
         shared_by: list[FirstCome] = []
@@ -197,16 +197,15 @@ class Placement:
         return found
 
     def put_together(self, members: "Sequence[Member]", judge: NodeJudge, events: list[Event]) -> None:
-        """Let members replay through one executable that every one of them can be updated from and to.
+        """Move members to one executable; every two of them must be updatable under ``share-updatable``.
 
-        The executable is one that never held another graph, or else a new one. A member of which the prediction
-        along its history is not safe, or that the driver refuses, keeps the executable that it has. May be
-        repeated: what is done stays done.
+        The target is an executable that has held only these graphs, or a new one. A member keeps its executable if
+        the update is not predicted safe along the target's history, or if the driver refuses it. Idempotent.
 
         Raises
         ------
         DriverCallError
-            The driver failed to instantiate an executable. Every member keeps one that launches it.
+            The driver failed to instantiate an executable. Every member still has one that launches it.
         """
         members = [member for member in members if member.shared is not None]
         execs = {member.shared: member.group for member in members if member.shared is not None}
@@ -227,7 +226,7 @@ class Placement:
                 self._move(member, target, group, reasons.shares(judgement, target.first.label), events)
 
     def regrouped(self, before: "Shareable", at_least: int) -> GraphsRegrouped:
-        """Return the event of a regrouping; ``at_least`` executables are needed for what could be put together."""
+        """Return the event of a regrouping; ``at_least`` is the lower bound for the executables in ``shared_by``."""
         served = tuple(tuple(member.graph.label for member in members) for _, members in self._served())
         return GraphsRegrouped(
             graphs=sum(map(len, served)),
@@ -237,7 +236,7 @@ class Placement:
         )
 
     def _found(self, member: Member, events: list[Event]) -> tuple[SharedExec, GroupState]:
-        """Give a member a new executable in a new group."""
+        """Instantiate an executable from a member's graph, in a new group, and move the member to it."""
         shared = SharedExec(self.pool, member.graph, events)
         left = member.group
         group = GroupState(self._grouped, left.key, left.epochs, is_open=True)
@@ -248,9 +247,10 @@ class Placement:
         return shared, group
 
     def _move(self, member: Member, shared: SharedExec, group: GroupState, reason: Reason, events: list[Event]) -> None:
-        """Let a member replay through another executable. `_finish_moves` finishes one that was interrupted."""
+        """Move a member to another executable. `_finish_moves` completes an interrupted move."""
         before, left = member.shared, member.group
         entry = left.members[member]
+        # CPython checks for signals at calls, of which the next five lines have none.
         shared.members[member] = None
         group.members[member] = entry
         member.group = group
@@ -264,7 +264,7 @@ class Placement:
         self._drop_if_empty(left)
 
     def _finish_moves(self, events: list[Event]) -> None:
-        """Take members out of the executables and groups that they have left."""
+        """Remove members from the executables and groups that they have left."""
         for group in tuple(self.groups.values()):
             for member in [member for member in group.members if member.group is not group]:
                 del group.members[member]
@@ -283,9 +283,9 @@ class Placement:
                 del self._open[group.key, group.epochs]
 
     def release(self, member: Member, events: list[Event], dropped: list[object]) -> None:
-        """Let go of a member. What held its graph goes into ``dropped``, to be deleted with no lock held.
+        """Release a member. References to its graph go into ``dropped``, to be deleted with no lock held.
 
-        Each step may be repeated, so that the next release finishes one that was interrupted.
+        Every step is idempotent, so the next release completes an interrupted one.
         """
         shared = member.shared
         if shared is None:
@@ -298,7 +298,7 @@ class Placement:
         member.shared = None
 
     def clear(self, events: list[Event], errors: list[Exception], dropped: list[object], *, reset: bool) -> None:
-        """Destroy all executables and let go of all graphs. Interrupted, the next call does the rest."""
+        """Destroy all executables and release all graphs. After an interrupt, the next call completes it."""
         execs = len(self.pool)
         self._open.clear()
         for group in tuple(self.groups.values()):
@@ -321,7 +321,7 @@ class Placement:
     def stats(self) -> RegistryStats:
         """Count graphs, groups, executables and calls. Needs only ``counting``.
 
-        Each number is right; other threads may go on between two of them.
+        Each count is exact, but other threads may run between counts.
         """
         counts = Counts()
         counts.add(self._gone)
@@ -388,8 +388,8 @@ class Placement:
     def _retire(self, group: GroupState, shared: SharedExec, events: list[Event]) -> DriverError | None:
         """Take an executable out of its group and destroy it.
 
-        Interrupted before the driver's call, it is in the group or in the pool. Interrupted in the call it is in
-        neither: whether it is destroyed is unknown, and it must not be destroyed twice.
+        Interrupted before the driver call, it is still in the group or the pool. Interrupted in the call, it is in
+        neither: it may be destroyed, and must not be destroyed twice.
         """
         shared.stop()
         with self.counting:

@@ -65,7 +65,7 @@ def test_the_fewest_executables_are_those_of_updates_that_are_proven(capsys: pyt
 
 def test_a_flag_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", MODULES, "--flags", "PRIORITY"]) == 2
-    assert "'PRIORITY' is no flag; there are AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
+    assert "'PRIORITY' is not a flag; flags: AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
 
 
 def test_an_unknown_policy_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
