@@ -27,7 +27,7 @@ Files = dict[Path, str | None]
 def _schemas(root: Path) -> Files:
     """Return the JSON Schemas and their index. A schema that the index calls released stays so."""
     folder = Path("schemas")
-    there: Files = {folder / path.name: None for path in (root / folder).glob("*")}
+    there: Files = {folder / path.name: None for path in (root / folder).glob("*.json")}
     with TemporaryDirectory() as made:
         if (root / folder / "index.json").exists():
             shutil.copy(root / folder / "index.json", made)

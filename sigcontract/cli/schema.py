@@ -1,4 +1,4 @@
-"""``sigcontract schema``: the JSON Schemas of the documents."""
+"""``sigcontract schema``: the JSON Schemas of the documents, and their TypeScript types."""
 
 import argparse
 import sys
@@ -16,6 +16,8 @@ from sigcontract.wire import (
     schema,
     schema_sha256,
     schema_text,
+    typed_versions,
+    typescript_types,
     write_files,
 )
 
@@ -23,8 +25,9 @@ __all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract schema                        list documents and versions
-sigcontract schema sigcontract.dump       the schema of the newest version
+sigcontract schema sigcontract.dump       the schema of the version written by default
 sigcontract schema sigcontract.dump 1     the schema of an older version
+sigcontract schema sigcontract.dump --lang typescript > dump.d.ts
 sigcontract schema --check schemas        exit status 1 if files differ from this release
 """
 
@@ -33,7 +36,15 @@ def register(subparsers: Subparsers) -> None:
     """Add the command's parser."""
     parser = add_command(subparsers, "schema", summary="list, print, write or check JSON Schemas", example=_EXAMPLE)
     parser.add_argument("document", metavar="DOCUMENT", nargs="?", help="print the schema of this document")
-    parser.add_argument("version", metavar="VERSION", nargs="?", type=int, help="this version instead of the newest")
+    parser.add_argument(
+        "version", metavar="VERSION", nargs="?", type=int, help="this version instead of the one written by default"
+    )
+    parser.add_argument(
+        "--lang",
+        choices=("json", "typescript"),
+        default="json",
+        help="JSON Schema (the default), or TypeScript declarations",
+    )
     folder = parser.add_mutually_exclusive_group()
     folder.add_argument("--check", metavar="DIR", help="compare the files in a directory with this release")
     folder.add_argument("--write", metavar="DIR", help="write every schema and the index into a directory")
@@ -44,8 +55,13 @@ def run(args: argparse.Namespace) -> int:
     if args.document is not None:
         if args.check is not None or args.write is not None:
             raise UsageError("--check and --write cover every document; drop DOCUMENT or the option")
-        sys.stdout.write(schema_text(args.document, args.version))
+        written = typescript_types if args.lang == "typescript" else schema_text
+        sys.stdout.write(written(args.document, args.version))
         return Exit.OK
+    if args.lang == "typescript" and (args.check is not None or args.write is not None):
+        raise UsageError(
+            "--check and --write apply to JSON Schemas only; name a DOCUMENT to print its TypeScript types"
+        )
     if args.write is not None:
         write_files(Path(args.write))
         return _report(args, [])
@@ -78,6 +94,7 @@ def _list(args: argparse.Namespace) -> int:
             "sha256": schema_sha256(schema(form.document, form.version)),
         }
         for form in FORMS.values()
+        if args.lang == "json" or form.version in typed_versions(form.document)
     ]
     if args.format == "json":
         write_json({"schemas": found})

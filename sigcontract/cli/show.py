@@ -164,6 +164,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
     yield from _wrapped(_environment_lines(dump), width)
     distinct = {id(view.entry.graph): view.entry.graph for view in views}
     everywhere = kernels_of(distinct.values())
+    usual_everywhere = usual_attributes(everywhere)
     summaries = {number: graph.summary for number, graph in distinct.items()}
     general = list(summary_lines(everywhere, parts=False))
     yield from _wrapped(general, width)
@@ -186,7 +187,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
             continue
         kernels = kernels_of([view.entry.graph])
         yield from _wrapped((line for line in summary_lines(kernels) if line not in general), width, indent="  ")
-        usual = usual_attributes(kernels) | usual_attributes(everywhere)
+        usual = {**usual_everywhere, **usual_attributes(kernels)}
         whole = [FoldedBlock(block=Block(0, len(view.rows), 1), tail=0)]
         blocks = whole if args.nodes else folded_rows(view.rows)
         table = table_lines(view.rows, blocks, width - 2, usual=usual, attributes=args.attributes)

@@ -15,6 +15,7 @@ from sigcontract.model.record import Handle, Int32, Record, Size, UInt32
 __all__ = [
     "VALUE_TYPES",
     "AccessPolicyWindow",
+    "AttributeInteger",
     "AttributeOrigin",
     "AttributeState",
     "AttributeValue",
@@ -107,8 +108,10 @@ class RawValue(Record, frozen=True, kw_only=True, tag_field="type", tag="raw"):
     ]
 
 
+#: Of the attributes that are one number: a signed or an unsigned 32-bit integer of the union.
+AttributeInteger = Annotated[int, Meta(ge=-(2**31), le=2**32 - 1)]
 AttributeValue = (
-    Annotated[int, Meta(ge=-(2**31), le=2**32 - 1)]
+    AttributeInteger
     | ClusterDim
     | AccessPolicyWindow
     | MemSyncDomainMap

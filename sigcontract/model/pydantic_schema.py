@@ -7,16 +7,17 @@ fault of a file.
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct, inspect as types
+from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from sigcontract.errors import RecordError
 from sigcontract.model.record import Record
 
-__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_type"]
+__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_type", "core_schema_of_union"]
 
 #: Locations in pydantic errors include the chosen branch of a union, as ``<kernel>``.
 BRANCH_MARK = "<"
@@ -29,6 +30,13 @@ def core_schema_of(cls: type[Record]) -> CoreSchema:
     separate error with its location. Serializes to the JSON of `sigcontract.encode`.
     """
     return core_schema_of_type(types.type_info(cls))
+
+
+def core_schema_of_union(union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """Return the pydantic schema of a union of tagged records: the tag chooses the record."""
+    records: tuple[type[Record], ...] = get_args(union)
+    branches = {f"<{record.__struct_config__.tag}>": handler.generate_schema(record) for record in records}
+    return _tagged(branches, records[0].__struct_config__.tag_field)
 
 
 def core_schema_of_type(info: types.Type) -> CoreSchema:
@@ -110,13 +118,17 @@ class _Builder:
         """Choose the branch by the value, so a fault is one error, not one per branch."""
         branches = {_branch_of_type(member): self.schema(member) for member in info.types}
         tag_fields = {member.tag_field for member in info.types if isinstance(member, types.StructType)} - {None}
-        names = ", ".join(branch.strip("<>") for branch in branches)
-        return core_schema.tagged_union_schema(
-            branches,
-            _discriminator(tag_fields.pop() if tag_fields else None),
-            custom_error_type="record_type",
-            custom_error_message=f"Input should be one of: {names}",
-        )
+        return _tagged(branches, tag_fields.pop() if tag_fields else None)
+
+
+def _tagged(branches: dict[str, CoreSchema], tag_field: str | None) -> CoreSchema:
+    names = ", ".join(branch.strip("<>") for branch in branches)
+    return core_schema.tagged_union_schema(
+        branches,
+        _discriminator(tag_field),
+        custom_error_type="record_type",
+        custom_error_message=f"Input should be one of: {names}",
+    )
 
 
 def _mapping(info: types.StructType, fields: dict[str, CoreSchema]) -> CoreSchema:
@@ -179,6 +191,7 @@ def _parts_of(cls: type[Struct], value: Any) -> Any:
         return value
     config = cls.__struct_config__
     parts = {name: getattr(value, name) for name in cls.__struct_fields__}
+    parts = {name: part for name, part in parts.items() if part is not msgspec.UNSET}
     if config.array_like:
         return tuple(parts.values())
     return parts if config.tag_field is None else {config.tag_field: config.tag} | parts

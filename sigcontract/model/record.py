@@ -5,7 +5,19 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-__all__ = ["MAX_EXACT_INT", "ExactInt", "Handle", "Hex64", "Int32", "Record", "Size", "Text", "UInt8", "UInt32"]
+__all__ = [
+    "MAX_EXACT_INT",
+    "ExactInt",
+    "Handle",
+    "Hex64",
+    "Int32",
+    "Record",
+    "Size",
+    "TaggedUnion",
+    "Text",
+    "UInt8",
+    "UInt32",
+]
 
 #: Largest integer that JSON numbers carry exactly (RFC 8785). 64-bit values that may exceed it are `Hex64`.
 MAX_EXACT_INT = 2**53 - 1
@@ -43,3 +55,16 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         from sigcontract.model.pydantic_schema import core_schema_of  # noqa: PLC0415  pydantic only where it is used
 
         return core_schema_of(cls)
+
+
+class TaggedUnion:
+    """Marks a union of tagged records for pydantic: the tag chooses the record, and a fault is reported once.
+
+    msgspec finds the record by its tag as well, and passes over this mark.
+    """
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Let a pydantic model hold the union as a field."""
+        from sigcontract.model.pydantic_schema import core_schema_of_union  # noqa: PLC0415  as above
+
+        return core_schema_of_union(source, handler)

@@ -49,6 +49,10 @@ from sigcontract.wire.schemas import (
     schema_text as schema_text,
     write_files as write_files,
 )
+from sigcontract.wire.typescript import (
+    typed_versions as typed_versions,
+    typescript_types as typescript_types,
+)
 from sigcontract.wire.v2 import (
     GraphHeader as GraphHeader,
 )

@@ -15,9 +15,10 @@ _UNSEEN = (b" :", b"\t:", b"\r:", b"\n:", b"\\u0022", b"\\u003a", b"\\u003A")
 def refuse_duplicate_keys(data: bytes, again: bytes, *, text: bool) -> None:
     """Raise DecodeError if an object of ``data`` has a key twice, where ``again`` is what was decoded, encoded again.
 
-    Every field is required, so a document has at least the keys of ``again``. Equal bytes (line feeds aside, which no
-    JSON string holds as such), or in JSON as many ``":``, all of them to be seen, leave none to spare: in a string
-    both have it alike. Only where that does not settle it are the tokens walked. The nesting of ``data`` was checked.
+    Every field is required, or is written only where it was there, so a document has at least the keys of ``again``.
+    Equal bytes (line feeds aside, which no JSON string holds as such), or in JSON as many ``":``, all of them to be
+    seen, leave none to spare: in a string both have it alike. Only where that does not settle it are the tokens
+    walked. The nesting of ``data`` was checked.
     """
     if data == again or (text and data.replace(b"\n", b"") == again):
         return

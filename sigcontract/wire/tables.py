@@ -1,7 +1,7 @@
 """Graphs as tables in which each distinct function, attribute set, node and graph is stored once, and back."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
 from typing import Annotated, Any
@@ -41,7 +41,20 @@ from sigcontract.wire.rows import (
     NodeRow,
 )
 
-__all__ = ["Folder", "Tables", "expanded", "problems"]
+__all__ = [
+    "Folder",
+    "Table",
+    "Tables",
+    "check_attribute_set",
+    "dangling",
+    "dangling_nodes",
+    "expanded",
+    "held_graphs",
+    "joined",
+    "nesting",
+    "problems",
+    "unused",
+]
 
 
 class Tables(Record, frozen=True, kw_only=True):
@@ -60,7 +73,7 @@ class Tables(Record, frozen=True, kw_only=True):
     ]
 
 
-class _Table:
+class Table:
     """Distinct rows of one table, in the order in which they come.
 
     Rows are told apart by their bytes: Python's hash of records and tuples is the same on every machine, so that a
@@ -96,10 +109,10 @@ class Folder:
     """
 
     def __init__(self) -> None:
-        self._functions = _Table()
-        self._attribute_sets = _Table()
-        self._nodes = _Table()
-        self._graphs = _Table()
+        self._functions = Table()
+        self._attribute_sets = Table()
+        self._nodes = Table()
+        self._graphs = Table()
         # Each by the number of an object, or of several, of the graphs: what many nodes share is looked at once.
         self._function_by_parts: dict[bytes, int] = {}
         self._attribute_set_by_identity: dict[int, int] = {}
@@ -219,13 +232,7 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     Every row must be used: a row that nothing refers to is a reference that was lost.
     """
     for place, attributes in enumerate(tables.attribute_sets):
-        if len(attributes) > MAX_ATTRIBUTES:
-            msg = f"{len(attributes)} launch attributes of one node; at most {MAX_ATTRIBUTES} are read"
-            yield LimitError(msg, path=f"$.attribute_sets[{place}]", code="attributes")
-        try:
-            check_attribute_order([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
-        except InvariantError as error:
-            yield error
+        yield from check_attribute_set([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
     kernels = [row for row in tables.nodes if type(row) is KernelRow]
     used_functions = {row.function for row in kernels}
     used_attribute_sets = {row.attributes for row in kernels}
@@ -233,19 +240,30 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
         yield from _dangling_kernels(tables.nodes, "function", "functions", len(tables.functions))
     if max(used_attribute_sets, default=-1) >= len(tables.attribute_sets):
         yield from _dangling_kernels(tables.nodes, "attributes", "attribute_sets", len(tables.attribute_sets))
-    held = {index: _held(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
-    yield from _unused("functions", used_functions, len(tables.functions))
-    yield from _unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
+    held = {index: held_graphs(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
+    yield from unused("functions", used_functions, len(tables.functions))
+    yield from unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
     used_nodes = set(chain.from_iterable(graph.nodes for graph in tables.graphs))
     if max(used_nodes, default=-1) >= len(tables.nodes):
-        yield from _dangling_nodes(tables.graphs, len(tables.nodes))
-    yield from _unused("nodes", used_nodes, len(tables.nodes))
-    yield from _unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
-    yield from _nesting(tables.graphs, held, entry_graphs)
+        yield from dangling_nodes(tables.graphs, len(tables.nodes))
+    yield from unused("nodes", used_nodes, len(tables.nodes))
+    yield from unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
+    yield from nesting(tables.graphs, held, entry_graphs)
 
 
-def _nesting(
-    graphs: tuple[GraphRow, ...], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
+def check_attribute_set(ids: list[int], path: str) -> Iterator[RecordError]:
+    """Yield what is wrong with the ids of an attribute set, at ``path``."""
+    if len(ids) > MAX_ATTRIBUTES:
+        msg = f"{len(ids)} launch attributes of one node; at most {MAX_ATTRIBUTES} are read"
+        yield LimitError(msg, path=path, code="attributes")
+    try:
+        check_attribute_order(ids, path)
+    except InvariantError as error:
+        yield error
+
+
+def nesting(
+    graphs: Sequence[Any], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
 ) -> Iterator[RecordError]:
     """Yield the first fault of graphs in graphs: one that comes too late, one too deep, too many nodes in all.
 
@@ -301,7 +319,8 @@ def _nesting(
         yield LimitError(f"there are {total} nodes and held graphs; at most {MAX_EXPANDED_NODES} are read")
 
 
-def _held(row: Any) -> tuple[int, ...]:
+def held_graphs(row: Any) -> tuple[int, ...]:
+    """Return the rows of the graphs that a node holds, those of unreadable bodies left out."""
     if type(row) is ChildGraphRow:
         return (row.graph,)
     return tuple(body for body in row.bodies or () if body is not None)
@@ -310,21 +329,24 @@ def _held(row: Any) -> tuple[int, ...]:
 def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: int) -> Iterator[RecordError]:
     for index, row in enumerate(nodes):
         if type(row) is KernelRow and getattr(row, field) >= length:
-            yield _dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
+            yield dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
 
 
-def _dangling_nodes(graphs: tuple[GraphRow, ...], length: int) -> Iterator[RecordError]:
+def dangling_nodes(graphs: Sequence[Any], length: int) -> Iterator[RecordError]:
+    """Yield each reference of a graph to a node that is not among ``length``."""
     for place, graph in enumerate(graphs):
         for at, node in enumerate(graph.nodes):
             if node >= length:
-                yield _dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
+                yield dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
 
 
-def _dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
+def dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
+    """Return the fault of a reference, at ``path``, to a row that a table does not have."""
     return InvariantError(f"row {reference} of {table} is not there; the table has {length}", path=path)
 
 
-def _unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
+def unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
+    """Yield the fault of the first row of a table that nothing refers to."""
     if len(used) < length:
         missing = next(row for row in range(length) if row not in used)
         yield InvariantError("nothing refers to this row; the reference to it was lost", path=f"$.{table}[{missing}]")
@@ -338,21 +360,35 @@ def expanded(tables: Tables) -> list[GraphSignature]:
     InvariantError
         Edges of a graph lead to a missing node or form a cycle.
     """
-    nodes = _expanded_nodes(tables)
+    holders = {index: row for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
+    return joined(_expanded_nodes(tables), holders, ((row.nodes, row.dependencies) for row in tables.graphs))
+
+
+def joined(
+    nodes: list[Any],
+    holders: dict[int, Any],
+    rows: Iterable[tuple[tuple[int, ...], tuple[tuple[Edge, ...], ...]]],
+) -> list[GraphSignature]:
+    """Return the graph of each row, of nodes by row, those of ``holders`` still missing, and lists of edges.
+
+    Raises
+    ------
+    InvariantError
+        Edges of a graph lead to a missing node or form a cycle.
+    """
     #: Rows that hold graphs, by the last of the graphs that they hold.
     waiting: dict[int, list[int]] = defaultdict(list)
-    for index, row in enumerate(tables.nodes):
-        if nodes[index] is None:
-            waiting[max(_held(row), default=-1)].append(index)
+    for index, row in holders.items():
+        waiting[max(held_graphs(row), default=-1)].append(index)
     lists = _EdgeLists()
     graphs: list[GraphSignature] = []
-    for place, row in enumerate(tables.graphs):
+    for place, (refers_to, dependencies) in enumerate(rows):
         for index in waiting.pop(place - 1, ()):
-            nodes[index] = _holding(tables.nodes[index], graphs)
+            nodes[index] = _holding(holders[index], graphs)
         try:
             graph = GraphSignature(
-                nodes=tuple(map(nodes.__getitem__, row.nodes)),
-                dependencies=tuple(map(lists.__getitem__, row.dependencies)),
+                nodes=tuple(map(nodes.__getitem__, refers_to)),
+                dependencies=tuple(map(lists.__getitem__, dependencies)),
             )
         except InvariantError as error:
             raise below(f"$.graphs[{place}]", error) from error

@@ -17,6 +17,7 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
     assert [(document, version) for document, version, _ in lines] == [
         ("sigcontract.dump", "1"),
         ("sigcontract.dump", "2"),
+        ("sigcontract.dump", "3"),
         ("sigcontract.profile", "1"),
         ("sigcontract.diff", "1"),
         ("sigcontract.diff", "2"),
@@ -58,6 +59,17 @@ def test_a_version_that_never_was_is_an_error(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err.startswith("sigcontract: error[version]: this release reads sigcontract.dump of ")
 
 
+def test_typescript_types_are_printed_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "sigcontract.dump", "3", "--lang", "typescript"]) == 0
+    assert capsys.readouterr().out == (ROOT / "schemas" / "sigcontract.dump-3.d.ts").read_text(encoding="utf-8")
+    assert main(["schema", "--lang", "typescript"]) == 0
+    listed = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    files = [path.name.removesuffix(".d.ts") for path in (ROOT / "schemas").glob("*.d.ts")]
+    assert sorted("-".join(entry) for entry in listed) == sorted(files)
+    assert main(["schema", "sigcontract.dump", "2", "--lang", "typescript"]) == 2
+    assert "error[usage]: sigcontract.dump version 2 has no TypeScript types" in capsys.readouterr().err
+
+
 def test_the_schemas_of_the_project_are_in_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "--check", str(ROOT / "schemas")]) == 0
     assert capsys.readouterr().out == f"{len(FORMS)} schemas up to date\n"
@@ -97,6 +109,10 @@ def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
         (
             ["sigcontract.dump", "--check", "{}"],
             "error[usage]: --check and --write cover every document; drop DOCUMENT or the option",
+        ),
+        (
+            ["--lang", "typescript", "--check", "{}"],
+            "error[usage]: --check and --write are of JSON Schemas; for TypeScript name a DOCUMENT",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from sigcontract.model.attributes import ClusterDim, LaunchAttribute
 from sigcontract.model.cuda import UpdateResult
 from sigcontract.model.dims import Dim3
 from sigcontract.model.findings import Finding, UpdatePrediction, Verdict
-from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature
+from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.model.profile import DriverProfile
 from sigcontract.model.record import Record
@@ -250,3 +250,32 @@ def test_two_models_share_no_state() -> None:
 
     assert "DriverProfile" in Other.model_json_schema()["$defs"]
     assert "DriverProfile" not in Downstream.model_json_schema()["$defs"]
+
+
+class Launched(BaseModel):
+    """A downstream model with a field of any node."""
+
+    node: NodeSignature
+    others: tuple[NodeSignature, ...] = ()
+    held: NodeSignature | None = None
+
+
+def test_a_field_of_any_node_takes_instances_dicts_and_json() -> None:
+    taken = Launched(node=kernel(), others=(EmptyNode(), OpaqueNode(type=99)))
+    assert taken.node == kernel()
+    assert Launched.model_validate_json(taken.model_dump_json()) == taken
+    assert Launched.model_validate(taken.model_dump()) == taken
+
+
+@pytest.mark.parametrize("field", ["node", "others", "held"])
+def test_a_fault_of_any_node_is_one_error_at_the_field(field: str) -> None:
+    wrong = msgspec.to_builtins(kernel())
+    wrong["grid_dim"]["x"] = -1
+    with pytest.raises(ValidationError) as caught:
+        Launched.model_validate({"node": kernel(), field: [wrong] if field == "others" else wrong})
+    (error,) = caught.value.errors()
+    assert [step for step in error["loc"] if step not in ("<kernel>", 0)] == [field, "grid_dim", "x"]
+    assert error["msg"] == "Input should be greater than or equal to 0"
+    with pytest.raises(ValidationError, match="Input should be one of: kernel, memcpy") as caught:
+        Launched.model_validate({"node": {"node": "kernal"}})
+    assert [error["loc"] for error in caught.value.errors()] == [("node",)]
