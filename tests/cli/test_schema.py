@@ -112,7 +112,8 @@ def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
         ),
         (
             ["--lang", "typescript", "--check", "{}"],
-            "error[usage]: --check and --write are of JSON Schemas; for TypeScript name a DOCUMENT",
+            "error[usage]: --check and --write apply to JSON Schemas only; name a DOCUMENT to print its "
+            "TypeScript types",
         ),
     ],
 )
