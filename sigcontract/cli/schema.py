@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return Exit.OK
     if args.lang == "typescript" and (args.check is not None or args.write is not None):
         raise UsageError(
-            "--check and --write apply to JSON Schemas only; name a DOCUMENT to print its TypeScript types"
+            "--check and --write apply to JSON Schemas only; name a DOCUMENT for its TypeScript types"
         )
     if args.write is not None:
         write_files(Path(args.write))

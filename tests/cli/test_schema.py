@@ -112,8 +112,7 @@ def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
         ),
         (
             ["--lang", "typescript", "--check", "{}"],
-            "error[usage]: --check and --write apply to JSON Schemas only; name a DOCUMENT to print its "
-            "TypeScript types",
+            "error[usage]: --check and --write apply to JSON Schemas only; name a DOCUMENT for its TypeScript types",
         ),
     ],
 )
