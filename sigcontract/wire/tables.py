@@ -28,6 +28,7 @@ from sigcontract.wire.limits import (
     MAX_GRAPH_DEPTH,
     MAX_HELD_EDGES,
     MAX_HELD_NODES,
+    MAX_PARAMETERS,
 )
 from sigcontract.wire.rows import (
     AttributeSet,
@@ -46,6 +47,7 @@ __all__ = [
     "Table",
     "Tables",
     "check_attribute_set",
+    "check_parameter_count",
     "dangling",
     "dangling_nodes",
     "expanded",
@@ -86,10 +88,7 @@ class Table:
 
     def place(self, row: Any) -> int:
         """Return the number of a row, which is added where there is none like it."""
-        key = msgspec.msgpack.encode(row)
-        if len(key) > _LONG_KEY:
-            key = sha256(key).digest()
-        known = self._place_of.setdefault(key, len(self.rows))
+        known = self._place_of.setdefault(_key(row), len(self.rows))
         if known == len(self.rows):
             self.rows.append(row)
         elif self.rows[known] != row:
@@ -99,6 +98,12 @@ class Table:
 
 #: Bytes of a row from which on the sum of the row is kept instead.
 _LONG_KEY = 1024
+
+
+def _key(value: Any) -> bytes:
+    """Return bytes that are equal for values that are written alike."""
+    key = msgspec.msgpack.encode(value)
+    return key if len(key) <= _LONG_KEY else sha256(key).digest()
 
 
 class Folder:
@@ -233,6 +238,10 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     """
     for place, attributes in enumerate(tables.attribute_sets):
         yield from check_attribute_set([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
+    for place, function in enumerate(tables.functions):
+        facts = function.function
+        if facts is not None and facts.parameters is not None:
+            yield from check_parameter_count(len(facts.parameters), f"$.functions[{place}].function.parameters")
     kernels = [row for row in tables.nodes if type(row) is KernelRow]
     used_functions = {row.function for row in kernels}
     used_attribute_sets = {row.attributes for row in kernels}
@@ -260,6 +269,13 @@ def check_attribute_set(ids: list[int], path: str) -> Iterator[RecordError]:
         check_attribute_order(ids, path)
     except InvariantError as error:
         yield error
+
+
+def check_parameter_count(count: int, path: str) -> Iterator[RecordError]:
+    """Yield that a kernel has too many parameters, at ``path``, where it does."""
+    if count > MAX_PARAMETERS:
+        msg = f"{count} parameters of one kernel; at most {MAX_PARAMETERS} are read"
+        yield LimitError(msg, path=path, code="parameters")
 
 
 def nesting(
@@ -388,7 +404,7 @@ def joined(
         try:
             graph = GraphSignature(
                 nodes=tuple(map(nodes.__getitem__, refers_to)),
-                dependencies=tuple(map(lists.__getitem__, dependencies)),
+                dependencies=lists.of(dependencies),
             )
         except InvariantError as error:
             raise below(f"$.graphs[{place}]", error) from error
@@ -431,36 +447,50 @@ def _holding(row: Any, graphs: list[GraphSignature]) -> ChildGraphNode | Conditi
     return ConditionalNode(kind=row.kind, handle=row.handle, bodies=bodies)
 
 
-class _EdgeLists(dict[tuple[Edge, ...], tuple[Dependency, ...]]):
-    """Each distinct list of edges as dependencies, made once.
+class _EdgeLists:
+    """Lists of edges as dependencies, equal ones made once.
 
-    Only lists of one edge at most, which are most, are found by Python's hash; of longer ones a file can have as many
-    as it likes that all have one hash.
+    By bytes, or by the index that an edge leads to: Python's hash of numbers is the same on every machine, so that a
+    file of edges which all meet in one place of a table is easily made.
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._longer: dict[bytes, tuple[Dependency, ...]] = {}
-        self._defaults: dict[int, Dependency] = {}
+        #: Of all nodes of a graph, as layers and batch sizes repeat.
+        self._of_graph: dict[bytes, tuple[tuple[Dependency, ...], ...]] = {}
+        self._of_node: dict[bytes, tuple[Dependency, ...]] = {}
+        #: By the index of a node, the default edge from it, as most nodes of most graphs have one.
+        self._default: list[tuple[Dependency] | None] = []
 
-    def __missing__(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
-        made: tuple[Dependency, ...]
-        if len(edges) == 1 and type(edges[0]) is int:  # most nodes of most graphs
-            made = self[edges] = (Dependency(node=edges[0], from_port=0, to_port=0, type=0),)
-            return made
-        if len(edges) <= 1:
-            made = self[edges] = tuple(map(self._made, edges))
-            return made
-        key = msgspec.msgpack.encode(edges)
-        known = self._longer.get(key)
+    def of(self, dependencies: tuple[tuple[Edge, ...], ...]) -> tuple[tuple[Dependency, ...], ...]:
+        """Return the dependencies of all nodes of a graph."""
+        key = _key(dependencies)
+        known = self._of_graph.get(key)
         if known is None:
-            known = self._longer[key] = tuple(map(self._made, edges))
+            default = self._default
+            default += [None] * (len(dependencies) - len(default))
+            size = len(default)
+            found: list[tuple[Dependency, ...]] = []
+            for edges in dependencies:
+                if len(edges) == 1 and type(edges[0]) is int and edges[0] < size:
+                    found.append(default[edges[0]] or self._made(edges[0]))
+                else:
+                    found.append(self._list(edges))
+            known = self._of_graph[key] = tuple(found)
         return known
 
-    def _made(self, edge: Edge) -> Dependency:
+    def _list(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
+        key = _key(edges)
+        known = self._of_node.get(key)
+        if known is None:
+            known = self._of_node[key] = tuple([self._made(edge)[0] for edge in edges])
+        return known
+
+    def _made(self, edge: Edge) -> tuple[Dependency]:
         if type(edge) is not int:
-            return Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
-        made = self._defaults.get(edge)
+            return (Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type),)
+        made = self._default[edge] if edge < len(self._default) else None
         if made is None:
-            made = self._defaults[edge] = Dependency(node=edge, from_port=0, to_port=0, type=0)
+            made = (Dependency(node=edge, from_port=0, to_port=0, type=0),)
+            if edge < len(self._default):  # else it leads to no node, as the graph says
+                self._default[edge] = made
         return made

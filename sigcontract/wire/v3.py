@@ -290,11 +290,14 @@ def problems(document: Any) -> Iterator[RecordError]:
 def _function_problems(document: Any) -> Iterator[RecordError]:
     for index, row in enumerate(document.functions):
         columns = UNSET if row.function is UNSET else row.function.parameters
-        if columns is not UNSET and len(columns.offset_bytes) != len(columns.size_bytes):
-            msg = (
-                f"{len(columns.offset_bytes)} offsets and {len(columns.size_bytes)} sizes; columns are of equal length"
-            )
-            yield InvariantError(msg, path=f"$.functions[{index}].function.parameters")
+        if columns is UNSET:
+            continue
+        path = f"$.functions[{index}].function.parameters"
+        offsets, sizes = len(columns.offset_bytes), len(columns.size_bytes)
+        yield from tables.check_parameter_count(max(offsets, sizes), path)
+        if offsets != sizes:
+            msg = f"{offsets} offsets and {sizes} sizes; columns are of equal length"
+            yield InvariantError(msg, path=path)
 
 
 def _attribute_problems(document: Any) -> Iterator[RecordError]:
