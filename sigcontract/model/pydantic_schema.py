@@ -1,48 +1,85 @@
 """Records as fields of pydantic models, from their own type information: no field is declared a second time.
 
-pydantic is imported here and nowhere else, and this module only when pydantic asks a record for its schema, or a file
-is to be searched for all of its faults.
+This module is imported only when pydantic asks a record for its schema, or a file is to be searched for all of its
+faults.
 """
 
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
+from importlib import import_module
 from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct, inspect as types
 from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError, core_schema
 
 from sigcontract.errors import RecordError
 from sigcontract.model.record import Record
 
-__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_type", "core_schema_of_union"]
+__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_record", "core_schema_of_type", "core_schema_of_union"]
 
 #: A location in a pydantic error names the branch of a union that was taken, as ``<kernel>``.
 BRANCH_MARK = "<"
+#: The room above, which knows what is a document: it is named, since imports run downwards.
+_WIRE = "sigcontract.wire"
 
 
 def core_schema_of(cls: type[Record]) -> CoreSchema:
+    """Return the pydantic schema of a record, of a document that of `sigcontract.wire.core_schema_of_document`."""
+    document: CoreSchema | None = import_module(_WIRE).core_schema_of_document(cls)
+    return core_schema_of_record(cls) if document is None else document
+
+
+def core_schema_of_record(cls: type[Record]) -> CoreSchema:
     """Return the pydantic schema of a record: strict, with its bounds, unknown fields refused.
 
     Instances are accepted and checked again, since construction does not validate; so are mappings and JSON. Every
-    fault is an error of its own, at its location. Serialising gives the JSON that `sigcontract.encode` would.
+    fault is an error of its own, at its location. Serialising gives the mapping that is accepted.
     """
-    return core_schema_of_type(types.type_info(cls))
+    return core_schema_of_type(types.type_info(cls), _located)
 
 
 def core_schema_of_union(union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
     """Return the pydantic schema of a union of tagged records: the tag chooses the record."""
     records: tuple[type[Record], ...] = get_args(union)
     branches = {f"<{record.__struct_config__.tag}>": handler.generate_schema(record) for record in records}
-    return _tagged(branches, records[0].__struct_config__.tag_field)
+    return _located(_tagged(branches, records[0].__struct_config__.tag_field))
 
 
-def core_schema_of_type(info: types.Type) -> CoreSchema:
-    """Return the pydantic schema of what msgspec's type information describes, as a field of a record has it."""
+def _located(schema: CoreSchema) -> CoreSchema:
+    """Return a schema whose errors lie at keys and indices of the input alone, not at branches of unions."""
+
+    def validate(value: Any, handler: Callable[[Any], Any]) -> Any:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            lines = list(map(_located_line, error.errors(include_url=False)))
+        raise ValidationError.from_exception_data("", lines)
+
+    return core_schema.no_info_wrap_validator_function(validate, schema)
+
+
+def _located_line(line: ErrorDetails) -> InitErrorDetails:
+    location: tuple[int | str, ...] = tuple(step for step in line["loc"] if not str(step).startswith(BRANCH_MARK))
+    message, context = line["msg"], line.get("ctx")
+    if context is not None and context.keys() >= {"reason", "path"}:  # of an invariant: where in the record
+        message = context["reason"]
+        location += RecordError(message, path=context["path"]).location
+    kind = PydanticCustomError(line["type"], message, context)
+    return InitErrorDetails(type=kind, loc=location, input=line["input"])
+
+
+def core_schema_of_type(
+    info: types.Type, around: Callable[[CoreSchema], CoreSchema] = lambda schema: schema
+) -> CoreSchema:
+    """Return the pydantic schema of what msgspec's type information describes, as a field of a record has it.
+
+    ``around`` makes another schema of it: pydantic wants the definitions outside of that.
+    """
     builder = _Builder()
-    schema = builder.schema(info)
+    schema = around(builder.schema(info))
     return core_schema.definitions_schema(schema, list(builder.definitions.values()))
 
 
