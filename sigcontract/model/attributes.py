@@ -1,4 +1,4 @@
-"""Launch attributes of a kernel node: what was asked, what was answered, and where it was seen."""
+"""Launch attributes of a kernel node: the id queried, the driver's answer, and its origin."""
 
 from collections.abc import Iterable
 from struct import pack, unpack
@@ -167,7 +167,7 @@ class LaunchAttribute(Record, frozen=True, kw_only=True):
             return f"attribute_{self.id}"
 
 
-#: What the union holds for each id that has a name here. Any other id keeps its bytes.
+#: The type of the union's value for each id named here. Other ids keep their bytes.
 VALUE_TYPES: dict[int, type] = {
     AttributeId.ACCESS_POLICY_WINDOW: AccessPolicyWindow,
     AttributeId.COOPERATIVE: int,

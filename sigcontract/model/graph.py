@@ -114,8 +114,7 @@ class GraphSignature(Record, frozen=True, kw_only=True):
     Raises
     ------
     InvariantError
-        There are not as many dependency lists as nodes, an edge leads to a node that is not there, or edges
-        form a cycle.
+        The number of dependency lists is not that of nodes, an edge leads to a missing node, or edges form a cycle.
     """
 
     nodes: Annotated[tuple[NodeRecord, ...], Meta(description="Nodes in the driver's order (cuGraphGetNodes).")]
@@ -137,7 +136,7 @@ class GraphSignature(Record, frozen=True, kw_only=True):
             _check_edges(self.dependencies)
 
     def __repr__(self) -> str:
-        # Thousands of nodes written out would bury whatever message they stand in.
+        # Thousands of nodes would bury any message.
         return f"GraphSignature({self.summary})"
 
     @property
@@ -168,7 +167,7 @@ class GraphSignature(Record, frozen=True, kw_only=True):
                     yield from ((f"{path}{at}{inner}", child) for inner, child in graph.walk())
 
 
-#: The record of each CUgraphNodeType that has one. A node of another type is an `OpaqueNode`.
+#: The record of each CUgraphNodeType. A node of any other type is an `OpaqueNode`.
 NODE_RECORDS: Mapping[int, type[NodeSignature]] = {
     record.node_type: record for record in get_args(NodeRecord) if record is not OpaqueNode
 }
@@ -232,7 +231,7 @@ def _check_edges(dependencies: tuple[tuple[Dependency, ...], ...]) -> None:
 
 
 def _stuck(dependencies: tuple[tuple[Dependency, ...], ...]) -> set[int]:
-    """Return the nodes that depend on a cycle, in few bytes per edge: a file of edges alone is compact."""
+    """Return the nodes that depend on a cycle, using few bytes per edge: hostile files may hold many edges."""
     waiting_for = list(map(len, dependencies))
     dependents: list[list[int] | None] = [None] * len(dependencies)
     for index, edges in enumerate(dependencies):

@@ -1,7 +1,6 @@
-"""Records as fields of pydantic models, from their own type information: no field is declared a second time.
+"""Records as fields of pydantic models, derived from msgspec's type information.
 
-This module is imported only when pydantic asks a record for its schema, or a file is to be searched for all of its
-faults.
+Imported only when pydantic requests a record's schema, or to list every fault of a file.
 """
 
 from collections.abc import Callable
@@ -20,23 +19,23 @@ from sigcontract.model.record import Record
 
 __all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_record", "core_schema_of_type", "core_schema_of_union"]
 
-#: A location in a pydantic error names the branch of a union that was taken, as ``<kernel>``.
+#: Locations in pydantic errors include the chosen branch of a union, as ``<kernel>``.
 BRANCH_MARK = "<"
-#: The room above, which knows what is a document: it is named, since imports run downwards.
+#: The room above, which knows the documents: looked up by name, since imports run downwards.
 _WIRE = "sigcontract.wire"
 
 
 def core_schema_of(cls: type[Record]) -> CoreSchema:
-    """Return the pydantic schema of a record, of a document that of `sigcontract.wire.core_schema_of_document`."""
+    """Return the pydantic schema of a record; for a document, that of `sigcontract.wire.core_schema_of_document`."""
     document: CoreSchema | None = import_module(_WIRE).core_schema_of_document(cls)
     return core_schema_of_record(cls) if document is None else document
 
 
 def core_schema_of_record(cls: type[Record]) -> CoreSchema:
-    """Return the pydantic schema of a record: strict, with its bounds, unknown fields refused.
+    """Return the pydantic schema of a record: strict, with its bounds, without unknown fields.
 
-    Instances are accepted and checked again, since construction does not validate; so are mappings and JSON. Every
-    fault is an error of its own, at its location. Serialising gives the mapping that is accepted.
+    Accepts instances, mappings and JSON; instances are validated too, since construction does not. Every fault is a
+    separate error with its location. Serializes to the mapping that it accepts.
     """
     return core_schema_of_type(types.type_info(cls), _located)
 
@@ -49,7 +48,7 @@ def core_schema_of_union(union: Any, handler: GetCoreSchemaHandler) -> CoreSchem
 
 
 def _located(schema: CoreSchema) -> CoreSchema:
-    """Return a schema whose errors lie at keys and indices of the input alone, not at branches of unions."""
+    """Return a schema whose errors are located by keys and indices of the input, without branches of unions."""
 
     def validate(value: Any, handler: Callable[[Any], Any]) -> Any:
         try:
@@ -74,9 +73,9 @@ def _located_line(line: ErrorDetails) -> InitErrorDetails:
 def core_schema_of_type(
     info: types.Type, around: Callable[[CoreSchema], CoreSchema] = lambda schema: schema
 ) -> CoreSchema:
-    """Return the pydantic schema of what msgspec's type information describes, as a field of a record has it.
+    """Return the pydantic schema of a field's msgspec type information.
 
-    ``around`` makes another schema of it: pydantic wants the definitions outside of that.
+    ``around`` wraps the schema; pydantic requires the definitions outside of the wrapper.
     """
     builder = _Builder()
     schema = around(builder.schema(info))
@@ -84,7 +83,7 @@ def core_schema_of_type(
 
 
 class _Builder:
-    """Turns msgspec's type information into a pydantic schema. Each record becomes one definition."""
+    """Converts msgspec's type information to a pydantic schema, one definition per record."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, CoreSchema] = {}
@@ -126,13 +125,13 @@ class _Builder:
             case types.StructType():
                 return self._struct(info)
             case _:
-                raise TypeError(f"no field of a record is of the type {info!r}")
+                raise TypeError(f"records cannot have fields of type {info!r}")
 
     def _struct(self, info: types.StructType) -> CoreSchema:
         cls = info.cls
         ref = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
         if ref not in self.definitions:
-            self.definitions[ref] = core_schema.any_schema()  # a placeholder while the record's own fields are built
+            self.definitions[ref] = core_schema.any_schema()  # a placeholder while building the record's fields
             fields = {field.encode_name: self.schema(field.type) for field in info.fields}
             inner = _list_like(cls, fields) if info.array_like else _mapping(info, fields)
             self.definitions[ref] = core_schema.no_info_before_validator_function(
@@ -152,7 +151,7 @@ class _Builder:
         )
 
     def _union(self, info: types.UnionType) -> CoreSchema:
-        """Choose the branch by what the value is, so that a fault is one error and not one for every branch."""
+        """Choose the branch by the value, so a fault is one error, not one per branch."""
         branches = {_branch_of_type(member): self.schema(member) for member in info.types}
         tag_fields = {member.tag_field for member in info.types if isinstance(member, types.StructType)} - {None}
         return _tagged(branches, tag_fields.pop() if tag_fields else None)
@@ -180,7 +179,7 @@ def _mapping(info: types.StructType, fields: dict[str, CoreSchema]) -> CoreSchem
 
 
 def _described(info: types.StructType) -> type:
-    """Return a class that tells pydantic's JSON Schema what a record's class says: its name and its sentences."""
+    """Return a class that gives pydantic's JSON Schema the record's title and descriptions."""
     sentences = {
         field.encode_name: field.type.extra_json_schema["description"]
         for field in info.fields
@@ -188,7 +187,7 @@ def _described(info: types.StructType) -> type:
     }
 
     def describe(schema: dict[str, Any]) -> None:
-        schema["additionalProperties"] = False  # which pydantic says by itself only from 2.12
+        schema["additionalProperties"] = False  # pydantic adds it only from 2.12
         for name, sentence in sentences.items():
             schema["properties"][name]["description"] = sentence
 
@@ -204,14 +203,14 @@ def _list_like(cls: type[Struct], fields: dict[str, CoreSchema]) -> CoreSchema:
 
 
 def _tuple_or_list(schema: CoreSchema) -> CoreSchema:
-    """Take a list where a tuple is declared: it is what JSON has."""
+    """Accept a list for a tuple: JSON has only arrays."""
     return core_schema.no_info_before_validator_function(
         lambda value: tuple(value) if isinstance(value, list) else value, schema
     )
 
 
 def _literal(values: list[Any]) -> CoreSchema:
-    """Take one of the values, and not what pydantic finds equal to one: ``true`` and 1.0 are not 1."""
+    """Accept exactly these values: to pydantic ``true`` and 1.0 equal 1."""
     kinds = {type(value) for value in values}
 
     def exact(value: Any) -> Any:
@@ -223,7 +222,7 @@ def _literal(values: list[Any]) -> CoreSchema:
 
 
 def _parts_of(cls: type[Struct], value: Any) -> Any:
-    """Return an instance as the mapping or list that it would be decoded from, so that its fields are checked."""
+    """Return an instance as the mapping or list it decodes from, so its fields are validated."""
     if not isinstance(value, cls):
         return value
     config = cls.__struct_config__
@@ -262,7 +261,7 @@ def _branch_of_type(info: types.Type) -> str:
             return _BRANCHES[type(info)]
 
 
-#: Names of branches by msgspec's type, and by the type of a value.
+#: Branch names by msgspec type, and by type of a value.
 _BRANCHES: dict[type, str] = {
     types.NoneType: "<null>",
     types.BoolType: "<boolean>",
@@ -280,7 +279,7 @@ _BRANCHES: dict[type, str] = {
 
 def _discriminator(tag_field: str | None) -> Callable[[Any], str | None]:
     def branch(value: Any) -> str | None:
-        """Return the branch for a value, None where its type has none."""
+        """Return the branch for a value, or None."""
         if isinstance(value, Record):
             config = value.__struct_config__
             tag = "list" if config.array_like else config.tag or "object"

@@ -72,7 +72,7 @@ def test_typescript_types_are_printed_and_listed(capsys: pytest.CaptureFixture[s
 
 def test_the_schemas_of_the_project_are_in_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "--check", str(ROOT / "schemas")]) == 0
-    assert capsys.readouterr().out == f"{len(FORMS)} schemas in step\n"
+    assert capsys.readouterr().out == f"{len(FORMS)} schemas up to date\n"
 
 
 def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +108,7 @@ def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
         (["--write", "/proc/none"], "error[file]: /proc/none cannot be made: No such file or directory; name another"),
         (
             ["sigcontract.dump", "--check", "{}"],
-            "error[usage]: --check and --write take every document; leave DOCUMENT out, or the option",
+            "error[usage]: --check and --write cover every document; drop DOCUMENT or the option",
         ),
         (
             ["--lang", "typescript", "--check", "{}"],

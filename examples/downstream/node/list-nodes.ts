@@ -1,7 +1,7 @@
 // List the nodes of a dump, with the TypeScript types that sigcontract ships.
 //
 //   sigcontract schema sigcontract.dump --lang typescript > sigcontract.d.ts
-//   sigcontract migrate server.dump.json server-3.dump.json --to 3
+//   sigcontract migrate server.dump.json server-3.dump.json --to-version 3
 //   npm ci && npx tsc && node build/list-nodes.js server-3.dump.json
 import { readFileSync } from "node:fs";
 import type { Dim3, Graph, LaunchAttribute, Node, SignatureDump } from "./sigcontract.js";
@@ -77,7 +77,7 @@ if (file === undefined) {
 }
 const dump = JSON.parse(readFileSync(file, "utf8")) as SignatureDump;
 if (dump.document !== "sigcontract.dump" || dump.version !== 3) {
-  console.error(`${file} is no dump of version 3; run: sigcontract migrate ${file} NEW --to 3`);
+  console.error(`${file} is no dump of version 3; run: sigcontract migrate ${file} NEW --to-version 3`);
   process.exit(1);
 }
 for (const { label, graph } of dump.header) {
