@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from sigcontract.errors import DecodeError
+from sigcontract.wire.decoder_errors import step as step_of
 from sigcontract.wire.nesting import opened_value
 
 __all__ = ["refuse_duplicate_keys"]
@@ -79,9 +80,9 @@ def _tell_in_json(data: bytes) -> None:
             continue
         name, value = step
         if isinstance(value, _Twice):
-            raise _twice("".join([*(above for above, _ in steps), name, f".{value.key}"]))
+            raise _twice("".join([*(above for above, _ in steps), name, step_of(value.key)]))
         if isinstance(value, dict):
-            steps.append((name, ((f".{key}", part) for key, part in value.items())))
+            steps.append((name, ((step_of(key), part) for key, part in value.items())))
         elif isinstance(value, list):
             steps.append((name, ((f"[{place}]", part) for place, part in enumerate(value))))
 
@@ -100,7 +101,7 @@ class _Level:
         """Return the last step of the path to the value at hand."""
         if self.keys is None:
             return f"[{self.count - self.left - 1}]"
-        return f".{self.key.decode('utf-8', 'replace')}"
+        return step_of(self.key.decode("utf-8", "replace"))
 
 
 def _walk_msgpack(data: bytes) -> None:
