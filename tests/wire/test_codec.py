@@ -197,8 +197,9 @@ def test_an_unknown_document_is_named() -> None:
     with pytest.raises(VersionError) as caught:
         codec.decode(b'{"document":"x","version":1}')
     assert str(caught.value) == (
-        "'x' is no document of sigcontract; it reads sigcontract.check, sigcontract.contract, sigcontract.diff, "
-        "sigcontract.dump, sigcontract.fleet, sigcontract.fleet-diff, sigcontract.fleet-query, sigcontract.groups, "
+        "'x' is not a sigcontract document; known documents: sigcontract.check, sigcontract.contract, "
+        "sigcontract.diff, sigcontract.dump, sigcontract.fleet, sigcontract.fleet-diff, sigcontract.fleet-query, "
+        "sigcontract.groups, "
         "sigcontract.migration, sigcontract.prediction, sigcontract.profile, sigcontract.review, sigcontract.rules, "
         "sigcontract.show, sigcontract.validation (at $.document)"
     )
@@ -335,7 +336,7 @@ def test_there_is_no_other_format_version_or_document() -> None:
         codec.encode(dump(), format="yaml")  # type: ignore[arg-type]  # the fault
     with pytest.raises(UsageError, match=r"sigcontract\.dump is written as version 1 or 2 or 3, not 4"):
         codec.encode(dump(), version=4)
-    with pytest.raises(UsageError, match="Dim3 is no document"):
+    with pytest.raises(UsageError, match="Dim3 is not a document"):
         codec.encode(Dim3(x=1, y=1, z=1))  # type: ignore[arg-type]  # the fault
 
 
