@@ -18,8 +18,6 @@ test: .venv-test/ready
 
 generated: .venv-test/ready
 	.venv-test/bin/python -m tools.generate $(if $(CHECK),--check)
-	npm ci --silent --prefix tools/typescript
-	node tools/typescript/generate.mjs $(if $(CHECK),--check) schemas
 
 docs: .venv-docs/ready
 	.venv-docs/bin/python -m sphinx --builder dirhtml --fail-on-warning --keep-going --quiet docs build/docs

@@ -4,6 +4,9 @@ Each has a stable ``code``, which is public API. Its message states the remedy a
 pydantic and cuda-python never leave the package; they are the ``__cause__`` of one of these.
 """
 
+import json
+import re
+
 __all__ = [
     "AttributeUnknownError",
     "CloseError",
@@ -49,13 +52,16 @@ class SigcontractError(Exception):
 _MOST_MESSAGE = 600
 _MOST_REASON = 360
 _MOST_PATH = 200
+_CUT = " […] "
+#: One step of a path: a key, a key that is no name (as a JSON string), or an index.
+_STEP = re.compile(r"""\.([^.\[\]"\s]+)(?=[.\[]|\Z)|\[("(?:[^"\\]|\\.)*")\]|\[([0-9]+)\]""")
 
 
 def _shortened(text: str, most: int) -> str:
     """Shorten a text to ``most`` characters by cutting out its middle."""
     if len(text) <= most:
         return text
-    return f"{text[: most * 2 // 3]} […] {text[-(most - most * 2 // 3 - 5) :]}"
+    return f"{text[: most * 2 // 3]}{_CUT}{text[-(most - most * 2 // 3 - 5) :]}"
 
 
 class UsageError(SigcontractError, ValueError):
@@ -103,6 +109,10 @@ class RecordError(SigcontractError, ValueError):
     ----------
     path
         Location in the document, such as ``$.graphs[3].nodes[0]``; ``$`` is the whole document.
+    location
+        The same as keys and indices, ``("graphs", 3, "nodes", 0)``. Where the path is cut, that of an enclosing value.
+    pointer
+        The location as a JSON Pointer (RFC 6901), ``/graphs/3/nodes/0``; empty for the whole document.
     """
 
     code = "record"
@@ -111,6 +121,21 @@ class RecordError(SigcontractError, ValueError):
         self.path = _shortened(path, _MOST_PATH)
         self.reason = _shortened(message, _MOST_REASON)
         super().__init__(f"{self.reason} (at {self.path})", code=code)
+
+    @property
+    def location(self) -> tuple[str | int, ...]:  # noqa: D102  an attribute of the class
+        steps: list[str | int] = []
+        shown, cut, _ = self.path.partition(_CUT)
+        end = 1
+        while step := _STEP.match(shown, end):
+            end = step.end()
+            key, quoted, index = step.groups()
+            steps.append(int(index) if index else json.loads(quoted) if quoted else key)
+        return tuple(steps[:-1] if cut and end == len(shown) else steps)
+
+    @property
+    def pointer(self) -> str:  # noqa: D102  likewise
+        return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in self.location)
 
 
 class DecodeError(RecordError):

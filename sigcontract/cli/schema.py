@@ -59,9 +59,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(written(args.document, args.version))
         return Exit.OK
     if args.lang == "typescript" and (args.check is not None or args.write is not None):
-        raise UsageError(
-            "--check and --write apply to JSON Schemas only; name a DOCUMENT to print its TypeScript types"
-        )
+        raise UsageError("--check and --write apply to JSON Schemas only; name a DOCUMENT for its TypeScript types")
     if args.write is not None:
         write_files(Path(args.write))
         return _report(args, [])

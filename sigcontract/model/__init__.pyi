@@ -148,6 +148,7 @@ from sigcontract.model.profile import (
 )
 from sigcontract.model.pydantic_schema import (
     BRANCH_MARK as BRANCH_MARK,
+    core_schema_of_record as core_schema_of_record,
     core_schema_of_type as core_schema_of_type,
 )
 from sigcontract.model.record import (

@@ -1,48 +1,84 @@
 """Records as fields of pydantic models, derived from msgspec's type information.
 
-Only this module imports pydantic, and it is imported only when pydantic requests a record's schema, or to list every
-fault of a file.
+Imported only when pydantic requests a record's schema, or to list every fault of a file.
 """
 
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
+from importlib import import_module
 from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct, inspect as types
 from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError, core_schema
 
 from sigcontract.errors import RecordError
 from sigcontract.model.record import Record
 
-__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_type", "core_schema_of_union"]
+__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_record", "core_schema_of_type", "core_schema_of_union"]
 
 #: Locations in pydantic errors include the chosen branch of a union, as ``<kernel>``.
 BRANCH_MARK = "<"
+#: The room above, which knows the documents: looked up by name, since imports run downwards.
+_WIRE = "sigcontract.wire"
 
 
 def core_schema_of(cls: type[Record]) -> CoreSchema:
+    """Return the pydantic schema of a record; for a document, that of `sigcontract.wire.core_schema_of_document`."""
+    document: CoreSchema | None = import_module(_WIRE).core_schema_of_document(cls)
+    return core_schema_of_record(cls) if document is None else document
+
+
+def core_schema_of_record(cls: type[Record]) -> CoreSchema:
     """Return the pydantic schema of a record: strict, with its bounds, without unknown fields.
 
     Accepts instances, mappings and JSON; instances are validated too, since construction does not. Every fault is a
-    separate error with its location. Serializes to the JSON of `sigcontract.encode`.
+    separate error with its location. Serializes to the mapping that it accepts.
     """
-    return core_schema_of_type(types.type_info(cls))
+    return core_schema_of_type(types.type_info(cls), _located)
 
 
 def core_schema_of_union(union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
     """Return the pydantic schema of a union of tagged records: the tag chooses the record."""
     records: tuple[type[Record], ...] = get_args(union)
     branches = {f"<{record.__struct_config__.tag}>": handler.generate_schema(record) for record in records}
-    return _tagged(branches, records[0].__struct_config__.tag_field)
+    return _located(_tagged(branches, records[0].__struct_config__.tag_field))
 
 
-def core_schema_of_type(info: types.Type) -> CoreSchema:
-    """Return the pydantic schema of a field's msgspec type information."""
+def _located(schema: CoreSchema) -> CoreSchema:
+    """Return a schema whose errors are located by keys and indices of the input, without branches of unions."""
+
+    def validate(value: Any, handler: Callable[[Any], Any]) -> Any:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            lines = list(map(_located_line, error.errors(include_url=False)))
+        raise ValidationError.from_exception_data("", lines)
+
+    return core_schema.no_info_wrap_validator_function(validate, schema)
+
+
+def _located_line(line: ErrorDetails) -> InitErrorDetails:
+    location: tuple[int | str, ...] = tuple(step for step in line["loc"] if not str(step).startswith(BRANCH_MARK))
+    message, context = line["msg"], line.get("ctx")
+    if context is not None and context.keys() >= {"reason", "path"}:  # of an invariant: where in the record
+        message = context["reason"]
+        location += RecordError(message, path=context["path"]).location
+    kind = PydanticCustomError(line["type"], message, context)
+    return InitErrorDetails(type=kind, loc=location, input=line["input"])
+
+
+def core_schema_of_type(
+    info: types.Type, around: Callable[[CoreSchema], CoreSchema] = lambda schema: schema
+) -> CoreSchema:
+    """Return the pydantic schema of a field's msgspec type information.
+
+    ``around`` wraps the schema; pydantic requires the definitions outside of the wrapper.
+    """
     builder = _Builder()
-    schema = builder.schema(info)
+    schema = around(builder.schema(info))
     return core_schema.definitions_schema(schema, list(builder.definitions.values()))
 
 

@@ -16,6 +16,9 @@ from sigcontract.wire.codec import (
 from sigcontract.wire.decoding import (
     sniffed as sniffed,
 )
+from sigcontract.wire.document_fields import (
+    core_schema_of_document as core_schema_of_document,
+)
 from sigcontract.wire.documents import (
     FORMS as FORMS,
     Document as Document,

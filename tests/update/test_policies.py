@@ -261,8 +261,7 @@ def test_an_unknown_policy_is_a_usage_error(function: Callable[..., Any]) -> Non
     with pytest.raises(UsageError) as caught:
         function("strict", EVERYTHING, EVERYTHING)
     pairs_alone = "" if function is key else "share-updatable, "  # which has no key
-    names = f"exact, share, share-functions, {pairs_alone}portable"
-    assert str(caught.value) == f"no policy is called 'strict'; there are {names}"
+    assert str(caught.value) == f"no policy 'strict'; policies: exact, share, share-functions, {pairs_alone}portable"
 
 
 # Public reports, by where they were filed.

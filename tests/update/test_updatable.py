@@ -170,9 +170,7 @@ def test_a_group_that_came_first_is_split_where_that_saves_one() -> None:
 def test_it_has_no_key() -> None:
     with pytest.raises(UsageError) as caught:
         key(SHARE_UPDATABLE, probe(2), H200)
-    assert str(caught.value) == (
-        "share-updatable has no key: two graphs may each go together with a third only; ask same()"
-    )
+    assert str(caught.value) == "share-updatable has no key: it is not transitive; use same()"
 
 
 def test_a_graph_with_an_unknown_goes_with_none() -> None:
