@@ -4,7 +4,7 @@ What differs, and what each difference means, is asked of `sigcontract.update`, 
 the handles of two processes are matched, and what says nothing to a reader is left out.
 """
 
-from collections.abc import Container, Hashable
+from collections.abc import Container
 from functools import partial
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from sigcontract.compare.correspondence import Correspondence
 from sigcontract.model import (
     AttributeId,
     DriverProfile,
+    FunctionFacts,
     Identities,
     KernelNodeSignature,
     NodeSignature,
@@ -76,7 +77,8 @@ class NodeComparer:
             None if correspondence is None else Renumbering(lambda kind: partial(correspondence.translate, kind))
         )
         self._identities = Identities()
-        self._of_equal: dict[Hashable, NodeComparison] = {}
+        # By identity, of attributes one for all equal ones; facts are kept beside, so that their ids stay their own.
+        self._of_equal: dict[tuple[int, int, bool, bool], tuple[FunctionFacts | None, NodeComparison]] = {}
 
     def translated(self, node: NodeSignature) -> NodeSignature:
         """Return a node of the new graph with the old graph's numbers for functions, contexts and events."""
@@ -89,12 +91,13 @@ class NodeComparer:
         """Compare two nodes, the graphs inside them left out."""
         if old is new and isinstance(old, KernelNodeSignature) and self._numbers_are_equal():
             # What is not known of a kernel is a matter of its attributes and facts, and many kernels share those.
-            key = old.attributes, old.function, is_durable(old.name), bool(old.func or old.kern)
+            attributes = self.judge.effects.set_of(old.attributes)
+            key = id(attributes), id(old.function), is_durable(old.name), bool(old.func or old.kern)
             known = self._of_equal.get(key)
             if known is None:
-                known = self._of_equal[key] = self._compare(old, new)
+                known = self._of_equal[key] = old.function, self._compare(old, new)
             number = old.func or old.kern
-            return known._replace(functions=(number, number))
+            return known[1]._replace(functions=(number, number))
         return self._compare(old, new)
 
     def _numbers_are_equal(self) -> bool:

@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
 
 from sigcontract.model import (
     DumpDiff,
@@ -65,10 +68,11 @@ def label_of(graph: GraphDiff) -> str:
 
 def like_graphs(graphs: Sequence[GraphDiff]) -> list[list[GraphDiff]]:
     """Return the graphs that differ, those with the same findings together, in the order of their first."""
-    alike: dict[tuple[Finding, ...], list[GraphDiff]] = {}
+    alike: dict[bytes, list[GraphDiff]] = {}
     for graph in graphs:
         if graph.findings:
-            alike.setdefault(graph.findings, []).append(graph)
+            content = sha256(msgspec.msgpack.encode(graph.findings)).digest()
+            alike.setdefault(content, []).append(graph)
     return list(alike.values())
 
 

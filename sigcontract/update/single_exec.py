@@ -68,4 +68,7 @@ def single_exec_finding(graph: GraphSignature, nodes: Iterable[NodeSignature]) -
     if found is None:
         return None
     path = next(path for path, other in graph.walk() if other is found.node)
-    return finding_of(by_rule("graph.single-exec", "", None, None), [path], subject_of(found.node), 1, None)
+    subject = subject_of(found.node)
+    if isinstance(found.node, MemAllocNode | MemFreeNode):
+        subject += f" of {found.node.address:#x}"
+    return finding_of(by_rule("graph.single-exec", "", None, None), [path], subject, 1, None)

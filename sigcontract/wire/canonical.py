@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
-from sigcontract.errors import RecordError
+from sigcontract.errors import LimitError, RecordError
 from sigcontract.model import (
     MAX_EXACT_INT,
     GraphSignature,
     Record,
 )
 from sigcontract.wire.identities import portable_form
+from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
 from sigcontract.wire.tables import Folder
 from sigcontract.wire.validation import canonical_tables, validate
 
@@ -36,8 +37,13 @@ def canonical_bytes(record: Record) -> bytes:
     ------
     RecordError
         The record is not valid, or its extensions hold what has no canonical form here: a float, a large integer.
+    LimitError
+        Written out, with each use of a shared row and child graph, it is longer than a document may be.
     """
     validate(record)
+    if _bytes_at_least(record, {}) > MAX_DOCUMENT_BYTES:
+        msg = f"this record takes more than {MAX_DOCUMENT_BYTES} bytes written out; compare digests of its graphs"
+        raise LimitError(msg, code="size")
     extensions = getattr(record, "extensions", None)
     if extensions:
         _refuse_inexact(extensions, "$.extensions")
@@ -79,6 +85,20 @@ def portable_digest_of_valid(graph: GraphSignature) -> str:
 
 def _digest(label: bytes, data: bytes) -> str:
     return "sha256:" + sha256(label + data).hexdigest()
+
+
+def _bytes_at_least(value: Any, known: dict[int, int]) -> int:
+    """Return a size that the JSON of a valid record has at least, each object in it looked at once."""
+    if isinstance(value, str):
+        return len(value)
+    if not isinstance(value, Record | tuple):
+        return 1
+    size = known.get(id(value))
+    if size is None:
+        fields: tuple[str, ...] = value.__struct_fields__ if isinstance(value, Record) else ()
+        parts = [getattr(value, name) for name in fields] if isinstance(value, Record) else value
+        size = known[id(value)] = 2 + len("".join(fields)) + sum(_bytes_at_least(part, known) for part in parts)
+    return size
 
 
 def _refuse_inexact(value: Any, path: str) -> None:

@@ -1,6 +1,5 @@
 """Documents as bytes and files, strictly: what is read is exactly what a document of its version may say."""
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, overload
@@ -270,6 +269,11 @@ class _HeaderAlone(msgspec.Struct):
 #: What ends the part before the tables, and the document, as `_lines` writes them. No text of JSON holds a line feed.
 _BEFORE_TABLES = re.compile(rb',\n"complete":(?:true|false)(?=,\n")')
 _LAST_LINE = re.compile(rb'\n"extensions":\{[^\n]*\}\}\n\Z')
+#: The same in MessagePack. A text may hold these bytes too: what is cut inside of it is no map of so many keys.
+_BEFORE_PACKED_TABLES = re.compile(rb"\xa8complete[\xc2\xc3](?=[\xa1-\xbf])")
+_PACKED_END = re.compile(rb"\xaaextensions\x80\Z")
+#: Keys before the tables, those of the envelope included.
+_EARLY_KEYS = 6
 #: Where the header ends, of some thousand graphs, and where the last line is looked for.
 _HEAD_BYTES = 2**16
 _TAIL_BYTES = 4096
@@ -310,22 +314,27 @@ def document_bytes(path: FilePath, max_bytes: int) -> bytes:
 
 
 def _header_of_ends(path: FilePath, max_bytes: int) -> Header | None:
-    """Return the header of a JSON dump that `encode` wrote, from its first and last lines; None for any other.
+    """Return the header of a dump that `encode` wrote, from its first and last bytes; None for any other.
 
-    The last line says that the file is whole.
+    The last bytes say that the file is whole.
     """
-    if not os.fspath(path).endswith(".json"):
+    name = _format_of_name(path)
+    if name is None or Path(path).suffix in (".gz", ".zst"):
         return None
+    text = name == "json"
+    before, end = (_BEFORE_TABLES, _LAST_LINE) if text else (_BEFORE_PACKED_TABLES, _PACKED_END)
     head, tail, size = read_ends(path, _HEAD_BYTES, _TAIL_BYTES)
-    cut = _BEFORE_TABLES.search(head)
-    if cut is None or size > max_bytes or not _LAST_LINE.search(tail or head[cut.end() :]):
+    cut = before.search(head)
+    if cut is None or size > max_bytes or not end.search(tail or head[cut.end() :]):
         return None
-    data = head[: cut.end()] + b"}"
+    data = head[: cut.end()] + b"}" if text else bytes([0x80 + _EARLY_KEYS]) + head[1 : cut.end()]
     try:
+        if is_json(head) != text:
+            return None
         _, form = sniffed(data, max_bytes)
         if form.record is not SignatureDump or form.version == 1:
             return None
-        return _as_header(msgspec.json.decode(data, type=_HeaderAlone))
+        return _as_header((msgspec.json if text else msgspec.msgpack).decode(data, type=_HeaderAlone))
     except (RecordError, *INVALID_RECORD):
         return None  # written by hand, or faulty: the whole document says where
 

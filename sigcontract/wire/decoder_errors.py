@@ -1,12 +1,13 @@
 """What msgspec, zlib and Python raise on bad input, as errors of this package with a code and a path."""
 
+import json
 import re
 
 import msgspec
 
 from sigcontract.errors import DecodeError, InvariantError, LimitError, RecordError
 
-__all__ = ["below", "translated"]
+__all__ = ["below", "step", "translated"]
 
 #: msgspec ends a message with the place, as `` - at `$.nodes[...].x` ``.
 _PLACE = re.compile(r"^(?P<reason>.*) - at `(?:key in )?(?P<path>\$.*)`$", re.DOTALL)
@@ -33,3 +34,10 @@ def translated(error: Exception) -> RecordError:
 def below(path: str, error: RecordError) -> RecordError:
     """Return the same error for a value that lies at ``path`` of a larger one."""
     return type(error)(error.reason, path=path + error.path.removeprefix("$"), code=error.code)
+
+
+def step(key: str | int) -> str:
+    """Return a key or index as it stands in a path: a key that is no name as a JSON string."""
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if key.isidentifier() else f"[{json.dumps(key, ensure_ascii=False)}]"

@@ -25,10 +25,10 @@ from sigcontract.model import (
     SignatureDump,
     ValidationReport,
 )
-from sigcontract.wire import diffs, upgrade, v1, v2
+from sigcontract.wire import diffs, upgrade, v1, v2, v3
 from sigcontract.wire.envelope import defaults_of, document_type, fields_of
 
-__all__ = ["FORMS", "Document", "Form", "document_name", "form_named", "form_of"]
+__all__ = ["FORMS", "Document", "Form", "default_version", "document_name", "form_named", "form_of"]
 
 #: What a file of this package can hold.
 Document = (
@@ -65,6 +65,8 @@ class Form:
         problems: Callable[[Any], Iterator[RecordError]] = lambda _: iter(()),
         false_digests: Callable[[Any, Any], Iterator[RecordError]] = lambda *_: iter(()),
         lossless: bool = True,
+        on_request: bool = False,
+        for_generators: bool = False,
         decoded: type[Record] | None = None,
         finished: Callable[[Any, bool], Any] = lambda document, _: document,
         by_hand: bool = False,
@@ -83,6 +85,10 @@ class Form:
         self.false_digests = false_digests
         #: Whether a document of this form says all of its record.
         self.lossless = lossless
+        #: Whether it is written only where its version is asked for.
+        self.on_request = on_request
+        #: Whether its schema is one that generators of types take: its unions are of tagged records.
+        self.for_generators = for_generators
         #: Whether people write it, so that fields with a default may be left out.
         self.by_hand = by_hand
         self._decoded = wire if decoded is None else decoded
@@ -147,6 +153,20 @@ FORMS: dict[tuple[str, int], Form] = {
             false_digests=v2.false_digests,
             decoded=v2.UnreadDumpDocument,
             finished=v2.with_extensions_read,
+        ),
+        Form(
+            "sigcontract.dump",
+            3,
+            v3.DumpDocument,
+            record=SignatureDump,
+            record_of=v3.dump_of,
+            wire_of=v3.wire_of,
+            problems=v3.problems,
+            false_digests=v2.false_digests,
+            on_request=True,
+            for_generators=True,
+            decoded=v3.UnreadDumpDocument,
+            finished=v3.with_extensions_read,
         ),
         _flat("sigcontract.profile", 1, DriverProfile),
         Form(
@@ -215,15 +235,21 @@ def form_named(document: str, version: int) -> Form:
 
 
 def form_of(record: Record, version: int | None = None) -> Form:
-    """Return the form of that version that says a record, the newest by default. Raises UsageError where none does."""
+    """Return the form of that version that says a record, by default `default_version`. Raises UsageError for none."""
     forms = {form.version: form for form in FORMS.values() if form.record is type(record)}
     if not forms:
         raise UsageError(f"{type(record).__name__} is no document")
-    newest = max(forms)
+    name = next(iter(forms.values())).document
     if version is not None and version not in forms:
-        name = forms[newest].document
         raise UsageError(f"{name} is written as version {' or '.join(map(str, sorted(forms)))}, not {version}")
-    return forms[newest if version is None else version]
+    return forms[default_version(name) if version is None else version]
+
+
+def default_version(document: str) -> int:
+    """Return the version that a document is written as: the newest that is no draft; 0 if there is no such document."""
+    return max(
+        (form.version for form in FORMS.values() if form.document == document and not form.on_request), default=0
+    )
 
 
 def document_name(record: type[Record]) -> str:

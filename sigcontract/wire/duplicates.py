@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from sigcontract.errors import DecodeError
+from sigcontract.wire.decoder_errors import step as step_of
 from sigcontract.wire.nesting import opened_value
 
 __all__ = ["refuse_duplicate_keys"]
@@ -15,9 +16,10 @@ _UNSEEN = (b" :", b"\t:", b"\r:", b"\n:", b"\\u0022", b"\\u003a", b"\\u003A")
 def refuse_duplicate_keys(data: bytes, again: bytes, *, text: bool) -> None:
     """Raise DecodeError if an object of ``data`` has a key twice, where ``again`` is what was decoded, encoded again.
 
-    Every field is required, so a document has at least the keys of ``again``. Equal bytes (line feeds aside, which no
-    JSON string holds as such), or in JSON as many ``":``, all of them to be seen, leave none to spare: in a string
-    both have it alike. Only where that does not settle it are the tokens walked. The nesting of ``data`` was checked.
+    Every field is required, or is written only where it was there, so a document has at least the keys of ``again``.
+    Equal bytes (line feeds aside, which no JSON string holds as such), or in JSON as many ``":``, all of them to be
+    seen, leave none to spare: in a string both have it alike. Only where that does not settle it are the tokens
+    walked. The nesting of ``data`` was checked.
     """
     if data == again or (text and data.replace(b"\n", b"") == again):
         return
@@ -78,9 +80,9 @@ def _tell_in_json(data: bytes) -> None:
             continue
         name, value = step
         if isinstance(value, _Twice):
-            raise _twice("".join([*(above for above, _ in steps), name, f".{value.key}"]))
+            raise _twice("".join([*(above for above, _ in steps), name, step_of(value.key)]))
         if isinstance(value, dict):
-            steps.append((name, ((f".{key}", part) for key, part in value.items())))
+            steps.append((name, ((step_of(key), part) for key, part in value.items())))
         elif isinstance(value, list):
             steps.append((name, ((f"[{place}]", part) for place, part in enumerate(value))))
 
@@ -99,7 +101,7 @@ class _Level:
         """Return the last step of the path to the value at hand."""
         if self.keys is None:
             return f"[{self.count - self.left - 1}]"
-        return f".{self.key.decode('utf-8', 'replace')}"
+        return step_of(self.key.decode("utf-8", "replace"))
 
 
 def _walk_msgpack(data: bytes) -> None:

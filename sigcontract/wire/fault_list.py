@@ -9,7 +9,7 @@ import msgspec
 from msgspec import inspect as types
 
 from sigcontract.errors import DecodeError, InvariantError, LimitError, RecordError
-from sigcontract.wire.decoder_errors import below
+from sigcontract.wire.decoder_errors import below, step
 from sigcontract.wire.decoding import sniffed, strictly_decoded
 from sigcontract.wire.documents import Form
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES, MAX_FAULTS, MAX_LISTED_BYTES, MAX_LISTED_VALUES
@@ -162,10 +162,8 @@ def _as_error(path: str, location: tuple[int | str, ...], message: str, context:
     from sigcontract.model import BRANCH_MARK  # noqa: PLC0415  imports pydantic
 
     for part in location:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif not part.startswith(BRANCH_MARK):
-            path += f".{part}"
+        if isinstance(part, int) or not part.startswith(BRANCH_MARK):
+            path += step(part)
     if "code" in context and "path" in context:
         return below(path, InvariantError(context["reason"], path=context["path"], code=context["code"]))
     return DecodeError(message, path=path)

@@ -14,6 +14,7 @@ __all__ = [
     "MAX_LISTED_BYTES",
     "MAX_LISTED_VALUES",
     "MAX_NESTING",
+    "MAX_PARAMETERS",
 ]
 
 #: A document, after decompression. A dump of 100,000 distinct nodes is 16 MB.
@@ -31,6 +32,9 @@ MAX_HELD_EDGES = 4_000_000
 
 #: Launch attributes of one node, which any number of nodes may share. CUDA 13 has 18.
 MAX_ATTRIBUTES = 256
+
+#: Parameters of one kernel: CUDA takes 32,764 bytes of them at most, and a parameter has at least one byte.
+MAX_PARAMETERS = 32_764
 
 #: Arrays and objects inside each other, on the bytes. A dump without extensions has 7; decoders recurse once per level.
 MAX_NESTING = 64

@@ -141,10 +141,11 @@ def _flat(*, functions: bool) -> tuple[re.Pattern[bytes], ...]:
 
     What they match is complete, and flat by the types of its fields; what they do not is walked value by value.
     """
-    from sigcontract.wire.rows import NodeRow  # noqa: PLC0415  the rows of one version, only where they are met
+    from sigcontract.wire import rows, rows3  # noqa: PLC0415  the rows of the versions, only where they are met
 
-    rows = [LaunchAttribute, ParameterLayout, NodeRow, *([FunctionFacts] if functions else ())]
-    patterns = [pattern for pattern in map(_pattern, map(types.type_info, rows)) if pattern]
+    kinds = [LaunchAttribute, ParameterLayout, rows.NodeRow, rows3.LaunchRow, rows3.AttributeRow, rows3.NodeRow]
+    kinds += [FunctionFacts] if functions else []
+    patterns = [pattern for pattern in map(_pattern, map(types.type_info, kinds)) if pattern]
     integers = _counted(_INTEGER, range(1, 5))
     edges = _counted(b"(?>%b|%b)" % (_INTEGER, integers), range(1, 4))
     one = b"|".join([_INTEGER, edges, integers, *patterns])

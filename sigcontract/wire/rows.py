@@ -11,7 +11,7 @@ from sigcontract.model import (
     Dependency,
     KernelNodeSignature,
     LaunchAttribute,
-    NodeSignature,
+    NodeRecord,
     Record,
     UInt32,
 )
@@ -28,6 +28,7 @@ __all__ = [
     "KernelRow",
     "NodeRow",
     "derived",
+    "struct_of",
 ]
 
 #: The fields of a kernel node that belong to its function: one row says them for every launch of it.
@@ -47,14 +48,29 @@ def derived(  # noqa: PLR0913  each says what is unlike the record
     """Return a record type with the fields of another: some left out, some of another type, new ones at the end."""
     config = record.__struct_config__
     types = {field.name: field.type for field in msgspec.structs.fields(record) if field.name not in without}
+    tag_field, tag = (config.tag_field, config.tag) if tagged else (None, None)
+    return struct_of(name, types | replaced, doc, tag_field=tag_field, tag=tag, array_like=array_like)
+
+
+def struct_of(  # noqa: PLR0913  what makes a record type
+    name: str,
+    fields: dict[str, Any],
+    doc: str,
+    *,
+    tag_field: str | None = None,
+    tag: str | int | None = None,
+    array_like: bool = False,
+) -> Any:  # a class made at run time: mypy cannot know its fields
+    """Return a record type with these fields; a field with a default is given as (type, default)."""
+    listed = [(field, *kind) if isinstance(kind, tuple) else (field, kind) for field, kind in fields.items()]
     return msgspec.defstruct(
         name,
-        list((types | replaced).items()),
+        listed,
         bases=(Record,),
         module=__name__,
         namespace={"__doc__": doc},
-        tag_field=config.tag_field if tagged else None,
-        tag=config.tag if tagged else None,
+        tag_field=tag_field,
+        tag=tag,
         array_like=array_like,
         frozen=True,
         kw_only=True,
@@ -103,7 +119,7 @@ _ROWS: dict[type, Any] = {
     ConditionalNode: ConditionalRow,
 }
 #: Nodes that refer to nothing are their own rows.
-NodeRow: Any = Union[tuple(_ROWS.get(node, node) for node in get_args(NodeSignature))]  # noqa: UP007  of a list
+NodeRow: Any = Union[tuple(_ROWS.get(node, node) for node in get_args(NodeRecord))]  # noqa: UP007  of a list
 
 # A list-like record and not a fixed tuple: a union of a bounded int and a fixed tuple makes msgspec 0.23 crash in the
 # garbage collector.

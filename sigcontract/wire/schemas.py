@@ -15,7 +15,7 @@ import msgspec
 from msgspec import inspect as types
 
 from sigcontract.errors import FileError, SigcontractError, UsageError
-from sigcontract.wire.documents import FORMS, Form, form_named
+from sigcontract.wire.documents import FORMS, Form, default_version, form_named
 from sigcontract.wire.files import read_bytes, write_bytes
 from sigcontract.wire.limits import MAX_DOCUMENT_BYTES
 
@@ -30,16 +30,14 @@ _VALUES = ("const", "enum", "required", "default")
 
 
 def schema(document: str, version: int | None = None) -> dict[str, Any]:
-    """Return the JSON Schema of a document, of its newest version by default.
+    """Return the JSON Schema of a document, by default of the version that is written.
 
     Raises
     ------
     VersionError
         There is no such document or version.
     """
-    versions = [number for name, number in FORMS if name == document]
-    form = form_named(document, max(versions, default=0) if version is None else version)
-    return _schema_of(form)
+    return _schema_of(form_named(document, default_version(document) if version is None else version))
 
 
 def schema_text(document: str, version: int | None = None) -> str:
@@ -80,18 +78,21 @@ def file_name(form: Form) -> str:
 
 
 def _schema_of(form: Form) -> dict[str, Any]:
-    writer = _Writer()
+    writer = _GeneratorWriter() if form.for_generators else _Writer()
     whole = writer.record(types.type_info(form.wire))
     return whole | {
         "$schema": _DIALECT,
         "$id": f"urn:sigcontract:schema:{form.document}:{form.version}",
-        "title": f"{form.document} version {form.version}",
+        "title": form.record.__name__ if form.for_generators else f"{form.document} version {form.version}",
         "$defs": writer.definitions,
     }
 
 
 class _Writer:
     """Turns msgspec's type information into JSON Schema. Each record becomes one definition."""
+
+    #: Whether the type of a constant is written beside it.
+    states_types = False
 
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}
@@ -143,7 +144,8 @@ class _Writer:
         if info.array_like:
             return about | _list_of([{"title": name} | field for name, field in fields.items()])
         if info.tag_field is not None:
-            fields = {info.tag_field: {"const": info.tag}} | fields
+            tag = {"type": "string", "const": info.tag} if self.states_types else {"const": info.tag}
+            fields = {info.tag_field: tag} | fields
             required = [info.tag_field, *required]
         return about | {
             "type": "object",
@@ -153,10 +155,56 @@ class _Writer:
         }
 
 
+class _GeneratorWriter(_Writer):
+    """Writes what generators of types take as it is, and what a validator finds one fault in for one fault.
+
+    A union of records has ``discriminator`` and a name of its own; null is one of the types of a value, and not a
+    branch; a constant has its type beside it.
+    """
+
+    states_types = True
+
+    def of(self, info: types.Type) -> dict[str, Any]:
+        match info:
+            case types.Metadata(type=types.UnionType()) if "title" in (info.extra_json_schema or {}):
+                about = info.extra_json_schema or {}
+                name = about["title"]
+                if name not in self.definitions:
+                    self.definitions[name] = {}
+                    self.definitions[name] = about | self.of(info.type)
+                return {"$ref": f"#/$defs/{name}"}
+            case types.UnionType():
+                return self._union(info)
+            case types.LiteralType():
+                return {"type": "string" if isinstance(info.values[0], str) else "integer"} | super().of(info)
+            case types.Metadata(type=types.StructType()) if info.extra_json_schema:
+                # A description beside $ref makes json-schema-to-typescript copy the record under another name.
+                return info.extra_json_schema | {"allOf": [self.of(info.type)]}
+            case _:
+                return super().of(info)
+
+    def _union(self, info: types.UnionType) -> dict[str, Any]:
+        branches = [member for member in info.types if not isinstance(member, types.NoneType)]
+        if len(branches) < len(info.types):
+            (branch,) = branches
+            found = self.of(branch)
+            return found | {"type": [found["type"], "null"]}
+        fields = {branch.tag_field if isinstance(branch, types.StructType) else None for branch in branches}
+        (field,) = fields
+        if field is None:
+            raise TypeError(f"a union of records has one tag, {info!r} has none")
+        return {
+            "type": "object",
+            "discriminator": {"propertyName": field},
+            "required": [field],
+            "oneOf": [self.of(branch) for branch in branches],
+        }
+
+
 def _default(field: types.Field) -> dict[str, Any]:
     """Return the keyword that says what stands for a field that is left out."""
-    if field.required:
-        return {}
+    if field.required or (field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT):
+        return {}  # required, or left out as such (UNSET)
     made = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
     return {"default": msgspec.json.decode(msgspec.json.encode(made))}
 
@@ -237,6 +285,7 @@ def write_files(directory: Path, *, release: bool = False) -> None:
             {
                 "document": form.document,
                 "version": form.version,
+                "record": form.record.__name__,
                 "file": name,
                 "status": status,
                 "sha256": found,

@@ -1,7 +1,7 @@
 """Graphs as tables in which each distinct function, attribute set, node and graph is stored once, and back."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
 from typing import Annotated, Any
@@ -28,6 +28,7 @@ from sigcontract.wire.limits import (
     MAX_GRAPH_DEPTH,
     MAX_HELD_EDGES,
     MAX_HELD_NODES,
+    MAX_PARAMETERS,
 )
 from sigcontract.wire.rows import (
     AttributeSet,
@@ -41,7 +42,21 @@ from sigcontract.wire.rows import (
     NodeRow,
 )
 
-__all__ = ["Folder", "Tables", "expanded", "problems"]
+__all__ = [
+    "Folder",
+    "Table",
+    "Tables",
+    "check_attribute_set",
+    "check_parameter_count",
+    "dangling",
+    "dangling_nodes",
+    "expanded",
+    "held_graphs",
+    "joined",
+    "nesting",
+    "problems",
+    "unused",
+]
 
 
 class Tables(Record, frozen=True, kw_only=True):
@@ -60,7 +75,7 @@ class Tables(Record, frozen=True, kw_only=True):
     ]
 
 
-class _Table:
+class Table:
     """Distinct rows of one table, in the order in which they come.
 
     Rows are told apart by their bytes: Python's hash of records and tuples is the same on every machine, so that a
@@ -73,10 +88,7 @@ class _Table:
 
     def place(self, row: Any) -> int:
         """Return the number of a row, which is added where there is none like it."""
-        key = msgspec.msgpack.encode(row)
-        if len(key) > _LONG_KEY:
-            key = sha256(key).digest()
-        known = self._place_of.setdefault(key, len(self.rows))
+        known = self._place_of.setdefault(_key(row), len(self.rows))
         if known == len(self.rows):
             self.rows.append(row)
         elif self.rows[known] != row:
@@ -88,6 +100,12 @@ class _Table:
 _LONG_KEY = 1024
 
 
+def _key(value: Any) -> bytes:
+    """Return bytes that are equal for values that are written alike."""
+    key = msgspec.msgpack.encode(value)
+    return key if len(key) <= _LONG_KEY else sha256(key).digest()
+
+
 class Folder:
     """Collects graphs into tables.
 
@@ -96,10 +114,10 @@ class Folder:
     """
 
     def __init__(self) -> None:
-        self._functions = _Table()
-        self._attribute_sets = _Table()
-        self._nodes = _Table()
-        self._graphs = _Table()
+        self._functions = Table()
+        self._attribute_sets = Table()
+        self._nodes = Table()
+        self._graphs = Table()
         # Each by the number of an object, or of several, of the graphs: what many nodes share is looked at once.
         self._function_by_parts: dict[bytes, int] = {}
         self._attribute_set_by_identity: dict[int, int] = {}
@@ -219,13 +237,11 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     Every row must be used: a row that nothing refers to is a reference that was lost.
     """
     for place, attributes in enumerate(tables.attribute_sets):
-        if len(attributes) > MAX_ATTRIBUTES:
-            msg = f"{len(attributes)} launch attributes of one node; at most {MAX_ATTRIBUTES} are read"
-            yield LimitError(msg, path=f"$.attribute_sets[{place}]", code="attributes")
-        try:
-            check_attribute_order([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
-        except InvariantError as error:
-            yield error
+        yield from check_attribute_set([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
+    for place, function in enumerate(tables.functions):
+        facts = function.function
+        if facts is not None and facts.parameters is not None:
+            yield from check_parameter_count(len(facts.parameters), f"$.functions[{place}].function.parameters")
     kernels = [row for row in tables.nodes if type(row) is KernelRow]
     used_functions = {row.function for row in kernels}
     used_attribute_sets = {row.attributes for row in kernels}
@@ -233,19 +249,37 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
         yield from _dangling_kernels(tables.nodes, "function", "functions", len(tables.functions))
     if max(used_attribute_sets, default=-1) >= len(tables.attribute_sets):
         yield from _dangling_kernels(tables.nodes, "attributes", "attribute_sets", len(tables.attribute_sets))
-    held = {index: _held(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
-    yield from _unused("functions", used_functions, len(tables.functions))
-    yield from _unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
+    held = {index: held_graphs(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
+    yield from unused("functions", used_functions, len(tables.functions))
+    yield from unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
     used_nodes = set(chain.from_iterable(graph.nodes for graph in tables.graphs))
     if max(used_nodes, default=-1) >= len(tables.nodes):
-        yield from _dangling_nodes(tables.graphs, len(tables.nodes))
-    yield from _unused("nodes", used_nodes, len(tables.nodes))
-    yield from _unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
-    yield from _nesting(tables.graphs, held, entry_graphs)
+        yield from dangling_nodes(tables.graphs, len(tables.nodes))
+    yield from unused("nodes", used_nodes, len(tables.nodes))
+    yield from unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
+    yield from nesting(tables.graphs, held, entry_graphs)
 
 
-def _nesting(
-    graphs: tuple[GraphRow, ...], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
+def check_attribute_set(ids: list[int], path: str) -> Iterator[RecordError]:
+    """Yield what is wrong with the ids of an attribute set, at ``path``."""
+    if len(ids) > MAX_ATTRIBUTES:
+        msg = f"{len(ids)} launch attributes of one node; at most {MAX_ATTRIBUTES} are read"
+        yield LimitError(msg, path=path, code="attributes")
+    try:
+        check_attribute_order(ids, path)
+    except InvariantError as error:
+        yield error
+
+
+def check_parameter_count(count: int, path: str) -> Iterator[RecordError]:
+    """Yield that a kernel has too many parameters, at ``path``, where it does."""
+    if count > MAX_PARAMETERS:
+        msg = f"{count} parameters of one kernel; at most {MAX_PARAMETERS} are read"
+        yield LimitError(msg, path=path, code="parameters")
+
+
+def nesting(
+    graphs: Sequence[Any], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
 ) -> Iterator[RecordError]:
     """Yield the first fault of graphs in graphs: one that comes too late, one too deep, too many nodes in all.
 
@@ -301,7 +335,8 @@ def _nesting(
         yield LimitError(f"there are {total} nodes and held graphs; at most {MAX_EXPANDED_NODES} are read")
 
 
-def _held(row: Any) -> tuple[int, ...]:
+def held_graphs(row: Any) -> tuple[int, ...]:
+    """Return the rows of the graphs that a node holds, those of unreadable bodies left out."""
     if type(row) is ChildGraphRow:
         return (row.graph,)
     return tuple(body for body in row.bodies or () if body is not None)
@@ -310,21 +345,24 @@ def _held(row: Any) -> tuple[int, ...]:
 def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: int) -> Iterator[RecordError]:
     for index, row in enumerate(nodes):
         if type(row) is KernelRow and getattr(row, field) >= length:
-            yield _dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
+            yield dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
 
 
-def _dangling_nodes(graphs: tuple[GraphRow, ...], length: int) -> Iterator[RecordError]:
+def dangling_nodes(graphs: Sequence[Any], length: int) -> Iterator[RecordError]:
+    """Yield each reference of a graph to a node that is not among ``length``."""
     for place, graph in enumerate(graphs):
         for at, node in enumerate(graph.nodes):
             if node >= length:
-                yield _dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
+                yield dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
 
 
-def _dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
+def dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
+    """Return the fault of a reference, at ``path``, to a row that a table does not have."""
     return InvariantError(f"row {reference} of {table} is not there; the table has {length}", path=path)
 
 
-def _unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
+def unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
+    """Yield the fault of the first row of a table that nothing refers to."""
     if len(used) < length:
         missing = next(row for row in range(length) if row not in used)
         yield InvariantError("nothing refers to this row; the reference to it was lost", path=f"$.{table}[{missing}]")
@@ -338,21 +376,35 @@ def expanded(tables: Tables) -> list[GraphSignature]:
     InvariantError
         Edges of a graph lead to a missing node or form a cycle.
     """
-    nodes = _expanded_nodes(tables)
+    holders = {index: row for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
+    return joined(_expanded_nodes(tables), holders, ((row.nodes, row.dependencies) for row in tables.graphs))
+
+
+def joined(
+    nodes: list[Any],
+    holders: dict[int, Any],
+    rows: Iterable[tuple[tuple[int, ...], tuple[tuple[Edge, ...], ...]]],
+) -> list[GraphSignature]:
+    """Return the graph of each row, of nodes by row, those of ``holders`` still missing, and lists of edges.
+
+    Raises
+    ------
+    InvariantError
+        Edges of a graph lead to a missing node or form a cycle.
+    """
     #: Rows that hold graphs, by the last of the graphs that they hold.
     waiting: dict[int, list[int]] = defaultdict(list)
-    for index, row in enumerate(tables.nodes):
-        if nodes[index] is None:
-            waiting[max(_held(row), default=-1)].append(index)
+    for index, row in holders.items():
+        waiting[max(held_graphs(row), default=-1)].append(index)
     lists = _EdgeLists()
     graphs: list[GraphSignature] = []
-    for place, row in enumerate(tables.graphs):
+    for place, (refers_to, dependencies) in enumerate(rows):
         for index in waiting.pop(place - 1, ()):
-            nodes[index] = _holding(tables.nodes[index], graphs)
+            nodes[index] = _holding(holders[index], graphs)
         try:
             graph = GraphSignature(
-                nodes=tuple(map(nodes.__getitem__, row.nodes)),
-                dependencies=tuple(map(lists.__getitem__, row.dependencies)),
+                nodes=tuple(map(nodes.__getitem__, refers_to)),
+                dependencies=lists.of(dependencies),
             )
         except InvariantError as error:
             raise below(f"$.graphs[{place}]", error) from error
@@ -395,36 +447,50 @@ def _holding(row: Any, graphs: list[GraphSignature]) -> ChildGraphNode | Conditi
     return ConditionalNode(kind=row.kind, handle=row.handle, bodies=bodies)
 
 
-class _EdgeLists(dict[tuple[Edge, ...], tuple[Dependency, ...]]):
-    """Each distinct list of edges as dependencies, made once.
+class _EdgeLists:
+    """Lists of edges as dependencies, equal ones made once.
 
-    Only lists of one edge at most, which are most, are found by Python's hash; of longer ones a file can have as many
-    as it likes that all have one hash.
+    By bytes, or by the index that an edge leads to: Python's hash of numbers is the same on every machine, so that a
+    file of edges which all meet in one place of a table is easily made.
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._longer: dict[bytes, tuple[Dependency, ...]] = {}
-        self._defaults: dict[int, Dependency] = {}
+        #: Of all nodes of a graph, as layers and batch sizes repeat.
+        self._of_graph: dict[bytes, tuple[tuple[Dependency, ...], ...]] = {}
+        self._of_node: dict[bytes, tuple[Dependency, ...]] = {}
+        #: By the index of a node, the default edge from it, as most nodes of most graphs have one.
+        self._default: list[tuple[Dependency] | None] = []
 
-    def __missing__(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
-        made: tuple[Dependency, ...]
-        if len(edges) == 1 and type(edges[0]) is int:  # most nodes of most graphs
-            made = self[edges] = (Dependency(node=edges[0], from_port=0, to_port=0, type=0),)
-            return made
-        if len(edges) <= 1:
-            made = self[edges] = tuple(map(self._made, edges))
-            return made
-        key = msgspec.msgpack.encode(edges)
-        known = self._longer.get(key)
+    def of(self, dependencies: tuple[tuple[Edge, ...], ...]) -> tuple[tuple[Dependency, ...], ...]:
+        """Return the dependencies of all nodes of a graph."""
+        key = _key(dependencies)
+        known = self._of_graph.get(key)
         if known is None:
-            known = self._longer[key] = tuple(map(self._made, edges))
+            default = self._default
+            default += [None] * (len(dependencies) - len(default))
+            size = len(default)
+            found: list[tuple[Dependency, ...]] = []
+            for edges in dependencies:
+                if len(edges) == 1 and type(edges[0]) is int and edges[0] < size:
+                    found.append(default[edges[0]] or self._made(edges[0]))
+                else:
+                    found.append(self._list(edges))
+            known = self._of_graph[key] = tuple(found)
         return known
 
-    def _made(self, edge: Edge) -> Dependency:
+    def _list(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
+        key = _key(edges)
+        known = self._of_node.get(key)
+        if known is None:
+            known = self._of_node[key] = tuple([self._made(edge)[0] for edge in edges])
+        return known
+
+    def _made(self, edge: Edge) -> tuple[Dependency]:
         if type(edge) is not int:
-            return Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
-        made = self._defaults.get(edge)
+            return (Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type),)
+        made = self._default[edge] if edge < len(self._default) else None
         if made is None:
-            made = self._defaults[edge] = Dependency(node=edge, from_port=0, to_port=0, type=0)
+            made = (Dependency(node=edge, from_port=0, to_port=0, type=0),)
+            if edge < len(self._default):  # else it leads to no node, as the graph says
+                self._default[edge] = made
         return made

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from sigcontract.errors import InvariantError, LimitError, RecordError
 from sigcontract.model import (
+    GraphSignature,
     LabeledGraph,
     Record,
     SignatureDump,
@@ -28,7 +29,9 @@ __all__ = [
     "GraphHeader",
     "UnreadDumpDocument",
     "dump_of",
+    "dump_with",
     "false_digests",
+    "header_problems",
     "problems",
     "wire_of",
     "with_extensions_read",
@@ -65,8 +68,8 @@ _EXTENSIONS_JSON = msgspec.json.Decoder(dict[Text, Any])
 _EXTENSIONS_MSGPACK = msgspec.msgpack.Decoder(dict[Text, Any])
 
 
-def with_extensions_read(document: Any, text: bool) -> Any:  # noqa: FBT001  how `Form` calls it
-    """Return a decoded document with its extensions.
+def with_extensions_read(document: Any, text: bool, finished: Any = DumpDocument) -> Any:  # noqa: FBT001  how `Form` calls it
+    """Return a decoded document with its extensions, as one of type ``finished``.
 
     Raises
     ------
@@ -77,7 +80,7 @@ def with_extensions_read(document: Any, text: bool) -> Any:  # noqa: FBT001  how
     """
     raw = bytes(document.extensions)
     fields = {name: getattr(document, name) for name in document.__struct_fields__}
-    return DumpDocument(**fields | {"extensions": {} if raw in _NO_EXTENSIONS else _extensions(raw, text=text)})
+    return finished(**fields | {"extensions": {} if raw in _NO_EXTENSIONS else _extensions(raw, text=text)})
 
 
 _NO_EXTENSIONS = (b"{}", b"\x80")
@@ -136,21 +139,27 @@ def wire_of(dump: SignatureDump) -> Any:
 
 def problems(document: Any) -> Iterator[RecordError]:
     """Yield what does not fit together in a decoded document, digests aside."""
+    dangling = False
+    for problem in header_problems(document):
+        dangling = dangling or problem.path.endswith(".graph")
+        yield problem
+    if not dangling:
+        yield from tables.problems(document, [entry.graph for entry in document.header])
+
+
+def header_problems(document: Any) -> Iterator[RecordError]:
+    """Yield what is wrong with the extensions and with the header; a path of ``.graph`` is that of a missing row."""
     if document.extensions and not _representable(document.extensions):
         msg = "extensions hold what only one of JSON and MessagePack can say (NaN, bytes, a number of 65 bits)"
         yield InvariantError(msg, path="$.extensions")
     graphs = document.graphs
-    dangling = False
     for place, entry in enumerate(document.header):
         if entry.graph >= len(graphs):
-            dangling = True
             msg = f"row {entry.graph} of graphs is not there; the table has {len(graphs)}"
             yield InvariantError(msg, path=f"$.header[{place}].graph")
         elif entry.node_count != len(graphs[entry.graph].nodes):
             msg = f"graph {entry.graph} has {len(graphs[entry.graph].nodes)} nodes, not {entry.node_count}"
             yield InvariantError(msg, path=f"$.header[{place}].node_count")
-    if not dangling:
-        yield from tables.problems(document, [entry.graph for entry in document.header])
 
 
 def _representable(value: Any) -> bool:
@@ -169,7 +178,11 @@ def dump_of(document: Any) -> SignatureDump:
     InvariantError
         Edges of a graph lead to a missing node or form a cycle.
     """
-    graphs = tables.expanded(document)
+    return dump_with(document, tables.expanded(document))
+
+
+def dump_with(document: Any, graphs: list[GraphSignature]) -> SignatureDump:
+    """Return the dump of a document and of the graph of each of its rows."""
     return SignatureDump(
         environment=document.environment,
         profile=document.profile,

@@ -95,7 +95,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(files: dict[str, str], capsy
     assert others == [
         "sigcontract: error[usage]: there is no graph 'g00' in either dump; the nearest is 'g0'",
         (
-            "sigcontract: error[usage]: 'b200' is no shipped profile (nvidia-h200-cuda-13.0), and "
+            "sigcontract: error[usage]: 'b200' is not a shipped profile (nvidia-h200-cuda-13.0), and "
             "cannot read b200: No such file or directory; check the name"
         ),
         (

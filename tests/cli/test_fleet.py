@@ -178,13 +178,13 @@ def test_diff_of_folders_with_a_rank_missing_passes_no_gate(tmp_path: Path, caps
     assert run(capsys, "diff", str(tmp_path), str(tmp_path), "--pair", "g0", "g0")[0] == 2
 
 
-def test_groups_over_ranks_says_who_parts_and_points_to_fleet(
+def test_groups_over_ranks_names_who_deviates_and_points_to_fleet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = saved(tmp_path, job([16, 8, 16, 8]))
     status, out, _ = run(capsys, "groups", *paths, "--policy", "portable")
     assert status == 0
-    assert "as `sigcontract fleet " in out
+    assert "run `sigcontract fleet " in out
     assert "a split, 2/2" in out
     assert max(map(len, out.splitlines()[1:])) < 160
     status, out, _ = run(capsys, "groups", *paths, "--policy", "portable", "--format", "json")

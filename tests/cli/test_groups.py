@@ -55,7 +55,7 @@ def test_json_is_a_document_with_groups_and_what_keeps_them_apart(capsys: pytest
 
 def test_a_flag_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", MODULES, "--flags", "PRIORITY"]) == 2
-    assert "'PRIORITY' is no flag; there are AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
+    assert "'PRIORITY' is not a flag; flags: AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
 
 
 def test_an_unknown_policy_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

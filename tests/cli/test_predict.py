@@ -106,8 +106,8 @@ def test_dumps_of_two_processes_or_of_nobody_knows_which_cannot_be_told(
     other = written(tmp_path / "other.dump.json", dump(GRAPHS["one"], **environment))
     assert main(["predict", server, other, "--held", "one", "--candidate", "g0"]) == 3
     assert capsys.readouterr().err == (
-        "sigcontract: error[two_processes]: server.dump.json and other.dump.json are not known to be of one process, "
-        "and an executable belongs to one; `sigcontract diff` compares two runs\n"
+        "sigcontract: error[two_processes]: server.dump.json and other.dump.json are not known to come from one "
+        "process, and an executable belongs to one; `sigcontract diff` compares two runs\n"
     )
 
 
@@ -121,7 +121,7 @@ def test_dumps_of_two_processes_or_of_nobody_knows_which_cannot_be_told(
             ["{server}", "{server}", "--held", "one", "--candidate", "one"],
             "predict takes one dump, or two of one process",
         ),
-        (["--held", "one", "--candidate", "one", "--flags", "16x"], "'16x' is no flag; there are AUTO_FREE_ON_LAUNCH"),
+        (["--held", "one", "--candidate", "one", "--flags", "16x"], "'16x' is not a flag; flags: AUTO_FREE_ON_LAUNCH"),
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:

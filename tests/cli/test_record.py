@@ -119,7 +119,7 @@ def test_a_program_without_cuda_runs_as_it_would(setting: Setting) -> None:
     ended = setting.run(setting.command(PLAIN), input="in")
     assert (ended.returncode, ended.stdout) == (7, "out ['argument', '--option'] in\n")
     assert ended.stderr == (
-        "err\nsigcontract: record: nothing was recorded: no Python process imported a module that is known to use "
+        "err\nsigcontract: record: nothing was recorded: no Python process imported a module known to use "
         "CUDA (--at names others)\n"
     )
     assert list(setting.dumps.iterdir()) == []
@@ -153,8 +153,8 @@ def test_every_graph_is_in_the_dump_and_the_report_says_so(setting: Setting) -> 
 def test_functions_of_unknown_code_are_counted(setting: Setting) -> None:
     ended = setting.run(setting.command("import torch; torch.instantiate(7)"))
     assert (
-        ": the machine code of 1 function is not known, so no other run can be proven to run the same; "
-        "--code all sees more (docs/observe.md says at what risk)\n"
+        ": the machine code of 1 function is unknown, so no other run can be proven equal; "
+        "--code all observes more, at a risk described in docs/observe.md\n"
     ) in ended.stderr
 
 
@@ -193,7 +193,7 @@ def test_dumps_are_named_as_they_are_told(template: str, rank: str | None, name:
     ("template", "message"),
     [
         ("dump", "the name 'dump' is one for all processes; put {rank} or {pid} into it"),
-        ("../{pid}", "the name '../{pid}' names a folder; give that with -o"),
+        ("../{pid}", "the name '../{pid}' names a directory; set it with -o"),
         ("{host}-{pid}", "a name has no field 'host'; there are pid, program, rank"),
         ("{pid", "is no template"),
     ],
@@ -291,7 +291,7 @@ torch.instantiate(4)
     dump = sc.load(path)
     assert isinstance(dump, SignatureDump)
     assert (len(dump.graphs), dump.complete) == (1, complete)
-    assert ("did not end in order: what came after its last write is missing" in ended.stderr) is not complete
+    assert ("did not exit cleanly: graphs after its last write are missing" in ended.stderr) is not complete
 
 
 def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
@@ -368,7 +368,7 @@ def test_where_nothing_can_be_written_at_all_the_missing_end_is_reported(setting
         """
     ended = setting.run(setting.command(program))
     assert ended.returncode == 0
-    assert "did not report its end; it had written nothing" in ended.stderr
+    assert "did not exit cleanly and wrote nothing" in ended.stderr
 
 
 def test_the_report_may_be_read_by_programs(setting: Setting) -> None:
@@ -401,14 +401,14 @@ def test_an_interpreter_without_sigcontract_says_so(setting: Setting) -> None:
     [
         (
             ["-o", "/proc/nowhere", "--", "true"],
-            "nothing can be written to /proc/nowhere: No such file or directory; name another folder with -o",
+            "cannot write to /proc/nowhere: No such file or directory; name another directory with -o",
         ),
         (
             ["-o", "{}", "--", "/no/such/program"],
-            "/no/such/program cannot be run: No such file or directory; check its name and that it may be executed",
+            "/no/such/program cannot be run: No such file or directory; check its name and permissions",
         ),
-        (["-o", "{}"], "there is no program to run; give it behind --, as: sigcontract record -o dumps -- python x.py"),
-        (["-o", "{}", "-m"], "-m needs the name of a module; `sigcontract record --help` shows the usage"),
+        (["-o", "{}"], "no program given; put it after --, as in: sigcontract record -o dumps -- python x.py"),
+        (["-o", "{}", "-m"], "-m needs a module name; `sigcontract record --help` shows the usage"),
         (["-o", "{}", "--label", "{size}", "--", "true"], "a label has no field 'size'"),
         (
             ["-o", "{}", "--signal", "SIGNONE", "--", "true"],
@@ -521,7 +521,7 @@ def test_a_forked_child_that_is_killed_before_it_writes_is_told_of(setting: Sett
         """,
     )
     assert "sigcontract: record: nothing was recorded\n" in ended.stderr
-    assert "did not report its end; it had written nothing\n" in ended.stderr
+    assert "did not exit cleanly and wrote nothing\n" in ended.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
@@ -533,7 +533,7 @@ def test_names_that_are_not_utf8_are_escaped_and_such_a_folder_is_refused(settin
     setting.dumps = setting.folder / name
     ended = setting.run([*setting.record(), "--", sys.executable, "-c", "print('started')"])
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert "\\udcff.py is not UTF-8, so that no report can name it; name another folder with -o\n" in ended.stderr
+    assert "\\udcff.py is not UTF-8, so no report can name it; name another directory with -o\n" in ended.stderr
 
 
 @pytest.mark.parametrize("imported", ["before", "after"])

@@ -108,7 +108,7 @@ def test_a_pending_file_that_is_no_golden_is_never_accepted(folder: Path, capsys
     broken = folder / "first.json.new"
     broken.write_bytes(NEW.replace(b'"name":"b"', b'"name":"c"'))
     assert main(["review", "--accept"]) == 2
-    assert "the pending file cannot be used [digest]" in capsys.readouterr().out
+    assert "the pending file is invalid [digest]" in capsys.readouterr().out
     assert state(folder) == {"first.json": "old", "first.json.new": "other", "second.json": "new"}
     assert main(["review", "--reject"]) == 0
     assert state(folder) == {"first.json": "old", "second.json": "new"}

@@ -41,7 +41,7 @@ decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
      3  kernel  1x1x1  128x1x1       0  silu #1
 
 decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
-  as decode/bs=1, handles and addresses aside; its functions are others: void gemm<float, 4>(float const*, float*) #2,
+  same as decode/bs=1 except handles and addresses; with other functions: void gemm<float, 4>(float const*, float*) #2,
     norm #2, silu #2
 
 mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges (1 programmatic), sha256:4bcc6225973e
@@ -164,7 +164,7 @@ def test_an_incomplete_dump_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = tmp_path / "cut.dump.json"
     save(SignatureDump(environment=DUMP.environment, profile=None, complete=False, graphs=(), extensions={}), path)
     assert main(["show", str(path)]) == 0
-    assert capsys.readouterr().out.startswith("0 graphs, INCOMPLETE: what came after the last write is missing;")
+    assert capsys.readouterr().out.startswith("0 graphs, INCOMPLETE: graphs after the last write are missing;")
 
 
 def test_functions_without_a_handle_are_called_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

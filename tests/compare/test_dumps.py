@@ -120,7 +120,7 @@ def test_another_type_of_node_in_its_place_is_one_finding() -> None:
     assert (found.rule, found.path, found.old, found.new) == ("node.type", "nodes[1]", "k1", "memcpy")
 
 
-# What an update would make of it.
+# What an update does about it.
 
 
 @pytest.mark.parametrize("old", [0, 2, 4])

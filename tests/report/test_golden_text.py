@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 import sigcontract as sc
-from sigcontract.golden import golden_bytes, golden_of, hold_against_golden
+from sigcontract.golden import compare_with_golden, golden_bytes, golden_of
 from sigcontract.report.golden_text import disagreement_text
 from sigcontract.report.graph_table import graph_lines
 from tests.compare.dumps import dump, kernel
@@ -24,7 +24,7 @@ def golden(tmp_path: Path) -> Path:
 
 
 def told(recorded: sc.SignatureDump, golden: Path) -> list[str]:
-    return disagreement_text(hold_against_golden(golden_of(recorded), golden)).splitlines()
+    return disagreement_text(compare_with_golden(golden_of(recorded), golden)).splitlines()
 
 
 def test_causes_come_first(golden: Path) -> None:

@@ -369,7 +369,7 @@ def test_the_page_of_two_runs_has_a_row_for_each_distinct_pair_and_every_gap(tmp
     (tmp_path / "after" / "rank1-pid4001.dump.json").unlink()
     shown = Page(ranks_page(tmp_path / "before", tmp_path / "after"))
     assert [text for text in shown.texts if text.startswith("rank ")] == [
-        "rank 1: no new dump that can be compared",
+        "rank 1: no comparable new dump",
         "rank 0",
         "rank 2",
         "rank 2: bs=1, bs=2",

@@ -192,9 +192,9 @@ def test_a_version_error_says_what_was_found_and_what_would_do() -> None:
     data = codec.encode(dump()).replace(b'"version":2', b'"version":9')
     with pytest.raises(VersionError) as caught:
         codec.decode(data)
-    assert (caught.value.document, caught.value.found, caught.value.supported) == ("sigcontract.dump", 9, (1, 2))
+    assert (caught.value.document, caught.value.found, caught.value.supported) == ("sigcontract.dump", 9, (1, 2, 3))
     assert str(caught.value) == (
-        "this release reads sigcontract.dump of version 1 and 2, not 9; upgrade sigcontract (at $.version)"
+        "this release reads sigcontract.dump of version 1 and 2 and 3, not 9; upgrade sigcontract (at $.version)"
     )
 
 
@@ -338,8 +338,8 @@ def test_graphs_nested_too_deep_are_not_written() -> None:
 def test_there_is_no_other_format_version_or_document() -> None:
     with pytest.raises(UsageError, match="'yaml' is no format; use json or msgpack"):
         codec.encode(dump(), format="yaml")  # type: ignore[arg-type]  # the fault
-    with pytest.raises(UsageError, match=r"sigcontract\.dump is written as version 1 or 2, not 3"):
-        codec.encode(dump(), version=3)
+    with pytest.raises(UsageError, match=r"sigcontract\.dump is written as version 1 or 2 or 3, not 4"):
+        codec.encode(dump(), version=4)
     with pytest.raises(UsageError, match="Dim3 is no document"):
         codec.encode(Dim3(x=1, y=1, z=1))  # type: ignore[arg-type]  # the fault
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sigcontract.errors import DecodeError
+from sigcontract.wire.decoder_errors import step
 from sigcontract.wire.duplicates import refuse_duplicate_keys
 from tests.strategies import LAWS, json_values
 
@@ -105,4 +106,4 @@ def test_one_key_more_is_found_however_the_text_is_laid_out(value: dict[str, Any
     longer = "{" + json.dumps(key) + colon + "0," + text.removeprefix("{")
     again = msgspec.json.encode(value)
     assert twice(text.encode(), again=again, text=True) is None
-    assert twice(longer.encode(), again=again, text=True) == f"$.{key}"
+    assert twice(longer.encode(), again=again, text=True) == f"${step(key)}"

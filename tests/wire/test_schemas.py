@@ -26,7 +26,7 @@ SCHEMAS = Path(__file__).parents[2] / "schemas"
 
 def test_the_files_say_what_the_records_say() -> None:
     assert check_files(SCHEMAS) == []
-    assert len(list(SCHEMAS.iterdir())) == len(FORMS) + 1
+    assert len(list(SCHEMAS.glob("*.json"))) == len(FORMS) + 1
 
 
 @pytest.mark.parametrize(("document", "version"), FORMS)
@@ -39,12 +39,12 @@ def test_a_schema_is_one_of_2020_12_with_its_own_name(document: str, version: in
     assert schema_text(document, version) == json.dumps(found, indent=2, sort_keys=True) + "\n"
 
 
-def test_the_newest_version_is_the_default() -> None:
+def test_the_version_that_is_written_is_the_default() -> None:
     assert schema("sigcontract.dump")["$id"].endswith(":2")
     with pytest.raises(VersionError, match=r"'sigcontract\.contact' is no document of sigcontract"):
         schema("sigcontract.contact")
-    with pytest.raises(VersionError, match="version 1 and 2, not 3"):
-        schema("sigcontract.dump", 3)
+    with pytest.raises(VersionError, match="version 1 and 2 and 3, not 4"):
+        schema("sigcontract.dump", 4)
 
 
 @pytest.mark.parametrize("cls", [SignatureDump, DriverProfile, DumpDiff])
@@ -110,12 +110,15 @@ def test_every_sentence_of_a_field_is_in_the_schema() -> None:
 def test_every_field_without_a_default_is_required_and_no_other_is_taken(document: str, version: int) -> None:
     found = schema(document, version)
     for record in [found, *found["$defs"].values()]:
-        if record["type"] == "object":
+        if record["type"] == "object" and "oneOf" not in record:
             fields = record["properties"]
             # What people write by hand says what stands for a key that is left out; what a program writes is whole.
             left_out = [name for name in fields if "default" in fields[name]]
-            assert record["required"] == [name for name in fields if name not in left_out]
             assert not left_out or document == "sigcontract.contract"
+            # Version 3 of the dump leaves out a record that is not known.
+            if (document, version) == ("sigcontract.dump", 3):
+                left_out += [name for name in fields if "eft out" in fields[name].get("description", "")]
+            assert record["required"] == [name for name in fields if name not in left_out]
             assert record["additionalProperties"] is False
 
 
