@@ -1,5 +1,6 @@
-"""What a large HTML page costs in Chromium: ``PYTHONPATH=. python benchmarks/bench_html.py``. The goal is a second for 5,000 nodes.
+"""What a large HTML page costs in Chromium: ``PYTHONPATH=. python benchmarks/bench_html.py``.
 
+The goal is a second for 5,000 nodes.
 Prints JSON. No two nodes of a graph are equal in the worst case, so nothing is folded and no row is shared; a graph of
 layers is the usual case. Every figure is the median of several runs, each in a browser context of its own. To open ends
 when the first rows are drawn; filter, next rows and detail end with the frame that shows them.

@@ -94,12 +94,12 @@ def unchanged(result: DumpDiff, of: str = "") -> Iterator[ET.Element]:
 
 
 def gaps_section(gaps: Sequence[FleetGap]) -> list[ET.Element]:
-    """Return the section of what could not be compared, where there is anything."""
+    """Return the section of gaps, where there are any."""
     rows = [
         element("tr", element("td", element("code", gap.kind)), element("td", gap.ranks), element("td", gap.detail))
         for gap in gaps
     ]
-    title = f"What is missing: {counted(len(gaps), 'gap')}"
+    title = f"Gaps: {counted(len(gaps), 'gap')}"
     return [section(title, table(("gap", "ranks", "what"), rows), name="gaps")] if gaps else []
 
 
@@ -111,7 +111,7 @@ def rules_list(findings: Iterable[Finding]) -> ET.Element:
         for rule, evidence in seen
         for part in (
             element("dt", element("code", rule), f" ({evidence})"),
-            element("dd", RULES[rule].why if rule in RULES else "a rule that this release does not know"),
+            element("dd", RULES[rule].why if rule in RULES else "a rule unknown to this release"),
         )
     ]
     return element("dl", *parts)
@@ -158,7 +158,7 @@ def _what(cause: Cause) -> str:
     if cause.kind in kinds:
         return kinds[cause.kind]
     words = ", ".join(change_words(change, _VALUE) for change in cause.changes)
-    return f"not known: {words}" if cause.kind == "unknown" else words
+    return f"unknown: {words}" if cause.kind == "unknown" else words
 
 
 def _where(cause: Cause, number: int, drawn: DrawnGraph) -> ET.Element:

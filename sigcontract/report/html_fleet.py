@@ -46,7 +46,7 @@ def fleet_html(report: FleetReport) -> str:
         heads = ("verdict", "ranks", "graphs", "node", "change", "where")
         body.append(section("Distinct changes", table(heads, causes, name="causes"), name="changes"))
     if report.rows:
-        body.append(section("What differs by rank", *_by_rank(report), name="rows"))
+        body.append(section("Differences by rank", *_by_rank(report), name="rows"))
     return page(f"sigcontract fleet: {head}", body, {"kind": "fleet", "graphs": []})
 
 

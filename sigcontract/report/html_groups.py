@@ -43,7 +43,7 @@ def groups_html(report: GroupsReport) -> str:
             element("tr", *(element("td", cell) for cell in (report.dumps[gap.dump], gap.rule, RULES[gap.rule].why)))
             for gap in report.gaps
         ]
-        body.append(section("What is missing", table(("dump", "rule", "why"), gaps), name="gaps"))
+        body.append(section("Gaps", table(("dump", "rule", "why"), gaps), name="gaps"))
     for policy, head in zip(report.policies, heads, strict=True):
         title = f"{head}, of {counted(policy.graphs, 'graph')}"
         groups = element("div", *_policy(policy, report.dumps), class_="groups")

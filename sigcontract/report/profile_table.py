@@ -51,7 +51,7 @@ def profile_facts(profile: DriverProfile) -> Iterator[tuple[str, str]]:
     yield "function of a cooperative node, updated alone", profile.cooperative_function_update
     yield "update rule", profile.update_rule
     observable = ", ".join(map(_name, observable_attributes(profile)))
-    yield "seen only at the launch (sigcontract record, sigcontract.driver.observe)", observable or "none"
+    yield "readable only at the launch (sigcontract record, sigcontract.driver.observe)", observable or "none"
 
 
 def _table(rows: Sequence[tuple[str, ...]], width: int) -> Iterator[str]:

@@ -50,7 +50,7 @@ _ALL_BUT_EXTENSIONS = {
     "header": fields_of(v2.DumpDocument)["header"],
     **{name: kind for name, kind in _FIELDS.items() if name not in ("graphs", "extensions")},
     "functions": Annotated[
-        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts. Referred to by nodes.")
+        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts; nodes refer to them.")
     ],
     "attributes": Annotated[
         tuple[AttributeRow, ...], Meta(description="Distinct launch attributes. Referred to by launches.")
@@ -58,15 +58,16 @@ _ALL_BUT_EXTENSIONS = {
     "launches": Annotated[
         tuple[LaunchRow, ...], Meta(description="Distinct launches, all but the grid. Referred to by kernel nodes.")
     ],
-    "nodes": Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes. Referred to by graphs.")],
+    "nodes": Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes; graphs refer to them.")],
     "graphs": Annotated[
-        tuple[Graph, ...], Meta(description="Distinct graphs, child graphs and bodies before what holds them.")
+        tuple[Graph, ...],
+        Meta(description="Distinct graphs; child graphs and bodies come first."),
     ],
 }
 DumpDocument = document_type(
     "DumpDocument", "sigcontract.dump", 3, _DOC, _ALL_BUT_EXTENSIONS | {"extensions": _FIELDS["extensions"]}
 )
-#: As it is decoded: the extensions have limits of their own, which are looked at before any of them is built.
+#: As decoded: extensions stay raw, since they have their own limits.
 UnreadDumpDocument = document_type(
     "DumpDocument", "sigcontract.dump", 3, _DOC, _ALL_BUT_EXTENSIONS | {"extensions": msgspec.Raw}
 )
@@ -79,7 +80,7 @@ _KERNEL, _CHILD, _CONDITIONAL = (NODE_ROWS[record] for record in (KernelNodeSign
 
 
 def wire_of(dump: SignatureDump) -> Any:
-    """Return the document that says a dump. What is not valid goes through or raises: the codec checks and explains."""
+    """Return a dump as a document. Invalid dumps pass or raise: the codec checks and explains."""
     folded = v2.wire_of(dump)
     attributes = tables.Table()
     row_of: dict[int, int] = {}  # by the number of an object, all of which the dump keeps alive
@@ -255,7 +256,7 @@ def _dependencies(row: Graph) -> tuple[tuple[Edge, ...], ...]:
 
 
 def problems(document: Any) -> Iterator[RecordError]:
-    """Yield what does not fit together in a decoded document, digests aside."""
+    """Yield contradictions in a decoded document, except digests."""
     missing = False
     for problem in v2.header_problems(document):
         missing = missing or problem.path.endswith(".graph")
@@ -352,7 +353,7 @@ def _holders(document: Any) -> dict[int, Any]:
 
 
 def dump_of(document: Any) -> SignatureDump:
-    """Return the dump that a document without `problems` says.
+    """Return the dump of a document without `problems`.
 
     Raises
     ------

@@ -69,9 +69,9 @@ def test_the_text_names_graph_line_difference_and_what_to_do(
         "\n"
         "kernel.cluster-dim: stale, measured\n"
         "  The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first\n"
-        "  upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the\n"
-        "  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left\n"
-        "  behind, the kernel does not run at all. Instantiate anew.\n"
+        "  upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the\n"
+        "  profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does\n"
+        "  not run at all. Instantiate anew.\n"
     )
 
 
