@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Sequence
 
 from sigcontract.cli.flags import add_flags
-from sigcontract.cli.output import escaped_name
 from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
@@ -31,6 +30,7 @@ from sigcontract.update import (
     group_dumps,
 )
 from sigcontract.wire import (
+    escaped_name,
     load,
 )
 
