@@ -1,4 +1,4 @@
-"""Reading a contract: TOML, every fault listed with its path and line, and nothing taken that is not known."""
+"""Read a contract (TOML): every fault is listed with its path and line; unknown keys and names are faults."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ from sigcontract.wire import MAX_FAULTS, MAX_NESTING, decode, document_bytes, es
 
 __all__ = ["CLAUSE_RULES", "NEVER_PASS", "ContractFile", "contract_faults", "load_contract"]
 
-#: A person writes it: what is larger is no contract.
+#: Largest contract file, in bytes: people write them.
 _MAX_BYTES = 1 << 20
 #: Strings and comments of TOML, in which brackets and dots are text.
 _TEXT = re.compile(
@@ -28,17 +28,17 @@ _TEXT = re.compile(
 )
 _LONG_KEY = re.compile(rf"(?<![\w-])(?>[\w-]+[ \t]*\.[ \t]*){{{MAX_NESTING}}}")
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
-#: Unknown names for which the nearest known one is looked for: a search takes milliseconds.
+#: Unknown names that get a suggestion: each search takes milliseconds.
 _NAMES_LOOKED_UP = 20
 _LONGEST_LOOKED_UP = 100
 
-#: Ids of what a clause itself finds, with what each is about.
+#: Rule ids of the clauses themselves, with what each checks.
 CLAUSE_RULES = {
-    "contract.complete": "whether the dump holds all that was captured",
-    "contract.driver": "whether the contract holds for the dump's driver and devices",
+    "contract.complete": "whether the dump is complete",
+    "contract.driver": "whether the contract covers the dump's driver and devices",
     "contract.executables": "how many executables the graphs need under a policy",
     "contract.golden": "whether a graph agrees with its golden graph",
-    "contract.golden-missing": "whether the golden dump is there",
+    "contract.golden-missing": "whether the golden dump exists",
     "contract.graph-count": "how many graphs match a label",
     "contract.graph-uncovered": "whether every graph is covered by a clause",
     "contract.graphs": "how many graphs the dump has",
@@ -46,7 +46,7 @@ CLAUSE_RULES = {
     "contract.programmatic-edges": "whether a graph has programmatic edges",
     "contract.suppression-expired": "whether a suppression has expired",
 }
-#: What stands for something that cannot be told from the files: no answer and no suppression lets it pass.
+#: Rules that cannot be allowed or suppressed: they mean missing or undetermined.
 NEVER_PASS = frozenset(
     {
         "contract.complete",
@@ -64,16 +64,16 @@ _ATTRIBUTES = frozenset(member.name.lower() for member in AttributeId)
 
 
 class ContractFile(NamedTuple):
-    """A contract, and where it came from.
+    """A contract and its file.
 
     Attributes
     ----------
     contract
-        What it says.
+        The parsed contract.
     path
-        Its file, as it was named; goldens and profiles are relative to its folder.
+        The file as given; goldens and profiles are relative to its directory.
     lines
-        Where each part of it stands.
+        The line of each key.
     """
 
     contract: Contract
@@ -82,23 +82,23 @@ class ContractFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        r"""Its file as a document can hold it: bytes that are no UTF-8 are escaped, as ``\udcff``."""
+        r"""The file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
         return escaped_name(self.path)
 
     def beside(self, name: str) -> Path:
-        """Return the path of a file that the contract names."""
+        """Return the path of a file named in the contract."""
         return Path(self.path).parent / name
 
 
 def load_contract(path: str) -> ContractFile:
-    """Return the contract in a file.
+    """Read a contract file.
 
     Raises
     ------
     FileError
         The file cannot be read.
     ContractError
-        It is no valid contract; ``faults`` has every fault.
+        The contract is invalid; ``faults`` lists every fault.
     """
     contract, lines, found = _read(path)
     if contract is None or found:
@@ -108,7 +108,7 @@ def load_contract(path: str) -> ContractFile:
 
 
 def contract_faults(contract: Contract) -> list[RecordError]:
-    """Return what a contract names that does not exist: rules, policies, fields, dates."""
+    """Return references to unknown rules, policies, fields and dates."""
     return list(_faults(contract))
 
 
@@ -126,11 +126,11 @@ def _faults(contract: Contract) -> Iterator[RecordError]:
         path = f"$.suppress[{place}]"
         yield from names.faults(suppression.rule, f"{path}.rule", known)
         if not suppression.reason.strip():
-            yield InvariantError("a suppression has a reason", path=f"{path}.reason")
+            yield InvariantError("a suppression needs a reason", path=f"{path}.reason")
         try:
             date.fromisoformat(suppression.expires)
         except ValueError:
-            yield InvariantError(f"there is no day {suppression.expires}", path=f"{path}.expires")
+            yield InvariantError(f"no such date: {suppression.expires}", path=f"{path}.expires")
 
 
 def _read(path: str) -> tuple[Contract | None, TomlLines, list[RecordError]]:
@@ -147,23 +147,20 @@ def _read(path: str) -> tuple[Contract | None, TomlLines, list[RecordError]]:
 
 
 def _text_and_json(data: bytes) -> tuple[str, bytes]:
-    """Return a TOML file as text, and what it says as JSON. Raises RecordError where it is none."""
+    """Return a TOML file as text and as JSON. Raises RecordError if it is not TOML."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise DecodeError(f"a contract is UTF-8 text: {error.reason}", code="malformed") from error
+        raise DecodeError(f"not UTF-8: {error.reason}", code="malformed") from error
     _check_nesting(text)
     try:
         return text, msgspec.json.encode(_with_dates_as_text(tomllib.loads(text)))
-    except (ValueError, OverflowError) as error:  # TOMLDecodeError, and what int() and msgspec say of many digits
-        raise DecodeError(f"no TOML: {error}", code="malformed") from error
+    except (ValueError, OverflowError) as error:  # TOMLDecodeError; int() and msgspec on many digits
+        raise DecodeError(f"not TOML: {error}", code="malformed") from error
 
 
 def _check_nesting(text: str) -> None:
-    """Raise LimitError for keys of many parts and for brackets inside each other: tomllib recurses on them.
-
-    A key of so many parts also costs their square.
-    """
+    """Raise LimitError for deep brackets and keys of many parts: tomllib recurses on them, or takes quadratic time."""
     bare = _TEXT.sub("x", text)
     depth = max(accumulate(_STEPS.get(character, 0) for character in re.findall(r"[\[\]{}]", bare)), default=0)
     if depth > MAX_NESTING or _LONG_KEY.search(bare):
@@ -171,13 +168,13 @@ def _check_nesting(text: str) -> None:
 
 
 def _with_dates_as_text(value: Any) -> Any:
-    """Return a value of TOML as JSON has it: the faults are then those of its type, at its path."""
+    """Return a TOML value as JSON: a date as text, so its fault is one of type, at its path."""
     if isinstance(value, dict):
         return {key: _with_dates_as_text(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_with_dates_as_text(part) for part in value]
     if isinstance(value, float) and not isfinite(value):
-        return str(value)  # JSON has none, and msgspec would write null
+        return str(value)  # JSON has no inf or nan; msgspec would write null
     return value.isoformat() if isinstance(value, date | datetime | time) else value
 
 
@@ -189,12 +186,12 @@ def _clause_faults(clause: GraphClause, contract: Contract, path: str, names: "_
     if clause.golden is None and contract.golden is None:
         for key in ("golden_graph", "policy", "worst", "vary", "rules"):
             if getattr(clause, key):
-                yield InvariantError(f"{key} is about a golden dump, and none is named", path=f"{path}.{key}")
+                yield InvariantError(f"{key} applies to a golden dump, and none is named", path=f"{path}.{key}")
 
 
 def _policy_faults(policy: str, path: str) -> Iterator[RecordError]:
     if policy not in POLICIES:
-        yield InvariantError(f"there is no policy {policy!r}; there are {', '.join(POLICIES)}", path=path)
+        yield InvariantError(f"no policy {policy!r}; policies: {', '.join(POLICIES)}", path=path)
 
 
 def _rule_faults(rules: dict[str, Any], path: str, names: "_Names") -> Iterator[RecordError]:
@@ -203,26 +200,26 @@ def _rule_faults(rules: dict[str, Any], path: str, names: "_Names") -> Iterator[
 
 
 class _Names:
-    """Looks rules up, and for the first unknown ones of a contract the nearest that is known."""
+    """Look up rules; suggest the nearest known rule for the first unknown ones."""
 
     def __init__(self) -> None:
         self._looked_up = 0
 
     def faults(self, rule: str, path: str, known: Collection[str]) -> Iterator[RecordError]:
         if rule in NEVER_PASS:
-            yield InvariantError(f"{rule} says that something cannot be told, and nothing lets that pass", path=path)
+            yield InvariantError(f"{rule} cannot be allowed or suppressed", path=path)
         elif rule not in known:
             hint = self._hint(rule, known)
-            yield InvariantError(f"there is no rule {rule!r}{hint}; `sigcontract rules` lists them", path=path)
+            yield InvariantError(f"no rule {rule!r}{hint}; `sigcontract rules` lists them", path=path)
 
     def _hint(self, rule: str, known: Collection[str]) -> str:
         if self._looked_up == _NAMES_LOOKED_UP or len(rule) > _LONGEST_LOOKED_UP:
             return ""
-        from difflib import get_close_matches  # noqa: PLC0415  only for a rule that does not exist
+        from difflib import get_close_matches  # noqa: PLC0415  only for an unknown rule
 
         self._looked_up += 1
         near = get_close_matches(rule, known, n=1)
-        return f"; the nearest is {near[0]!r}" if near else ""
+        return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _field_faults(fields: tuple[str, ...], path: str) -> Iterator[RecordError]:
@@ -232,4 +229,4 @@ def _field_faults(fields: tuple[str, ...], path: str) -> Iterator[RecordError]:
         if first not in _FIELDS:
             yield InvariantError(f"no node has a field {first!r}", path=f"{path}[{place}]")
         elif first == "attributes" and bracket and attribute not in _ATTRIBUTES and not attribute.isdecimal():
-            yield InvariantError(f"there is no launch attribute {attribute!r}", path=f"{path}[{place}]")
+            yield InvariantError(f"no launch attribute {attribute!r}", path=f"{path}[{place}]")
