@@ -276,7 +276,7 @@ def check_parameter_count(count: int, path: str) -> Iterator[RecordError]:
         yield LimitError(msg, path=path, code="parameters")
 
 
-def nesting(  # noqa: C901, PLR0912  one pass, one way out per limit
+def nesting(  # noqa: C901  one pass, one way out per limit
     graphs: Sequence[Any], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
 ) -> Iterator[RecordError]:
     """Yield the first fault of nested graphs: wrong order, too deep, or too many nodes in all.
