@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Sequence
 
 from sigcontract.cli.flags import add_flags
-from sigcontract.cli.output import escaped_name
 from sigcontract.cli.outputs import FORMATS, add_outputs, deliver, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
@@ -32,6 +31,7 @@ from sigcontract.update import (
     group_dumps,
 )
 from sigcontract.wire import (
+    escaped_name,
     load,
 )
 
