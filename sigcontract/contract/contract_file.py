@@ -104,12 +104,12 @@ def contract_faults(contract: Contract) -> list[RecordError]:
     """Return references to unknown rules, policies, fields and dates."""
     found = list(_policy_faults(contract.policy, "$.policy"))
     found += [*_field_faults(contract.vary, "$.vary"), *_rule_faults(contract.rules, "$.rules")]
-    for place, clause in enumerate(contract.graph):
-        found += _clause_faults(clause, contract, f"$.graph[{place}]")
-    for place, executables in enumerate(contract.executables):
-        found += _policy_faults(executables.policy, f"$.executables[{place}].policy")
-    for place, suppression in enumerate(contract.suppress):
-        path = f"$.suppress[{place}]"
+    for index, clause in enumerate(contract.graph):
+        found += _clause_faults(clause, contract, f"$.graph[{index}]")
+    for index, executables in enumerate(contract.executables):
+        found += _policy_faults(executables.policy, f"$.executables[{index}].policy")
+    for index, suppression in enumerate(contract.suppress):
+        path = f"$.suppress[{index}]"
         found += _known_rule(suppression.rule, f"{path}.rule", CLAUSE_RULES.keys() | RULES.keys())
         if not suppression.reason.strip():
             found.append(InvariantError("a suppression needs a reason", path=f"{path}.reason"))
@@ -190,10 +190,10 @@ def _known_rule(rule: str, path: str, known: Any) -> Iterator[RecordError]:
 
 
 def _field_faults(fields: tuple[str, ...], path: str) -> Iterator[RecordError]:
-    for place, field in enumerate(fields):
+    for index, field in enumerate(fields):
         first, bracket, rest = field.partition(".")[0].partition("[")
         attribute = rest.removesuffix("]")
         if first not in _FIELDS:
-            yield InvariantError(f"no node has a field {first!r}", path=f"{path}[{place}]")
+            yield InvariantError(f"no node has a field {first!r}", path=f"{path}[{index}]")
         elif first == "attributes" and bracket and attribute not in _ATTRIBUTES and not attribute.isdecimal():
-            yield InvariantError(f"no launch attribute {attribute!r}", path=f"{path}[{place}]")
+            yield InvariantError(f"no launch attribute {attribute!r}", path=f"{path}[{index}]")

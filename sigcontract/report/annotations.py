@@ -3,7 +3,7 @@
 from sigcontract.report.cases import cases_of
 from sigcontract.report.github import command
 from sigcontract.report.names import safe
-from sigcontract.report.outcome import Case, Outcome, Place
+from sigcontract.report.outcome import Case, Outcome, SourceLocation
 
 __all__ = ["annotations"]
 
@@ -33,8 +33,8 @@ def _annotation(case: Case) -> str:
         lines.append(f"… and {len(kept) - _RESULTS} more")
     if case.note is not None and not any(case.note in line for line in lines):
         lines.append(case.note)
-    place = next((result.place for result in kept if result.place is not None), None)
+    location = next((result.location for result in kept if result.location is not None), None)
     related = next((result.related for result in kept if result.related is not None), None)
-    if place is not None and place.line is None and related is not None:
-        place = related
-    return command(_LEVELS[case.answer], safe(case.name), "\n".join(lines), place or Place(""))
+    if location is not None and location.line is None and related is not None:
+        location = related
+    return command(_LEVELS[case.answer], safe(case.name), "\n".join(lines), location or SourceLocation(""))

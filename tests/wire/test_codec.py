@@ -43,7 +43,7 @@ def dump() -> SignatureDump:
 
 
 def with_graphs(*graphs: GraphSignature) -> SignatureDump:
-    entries = tuple(LabeledGraph(label=str(place), graph=graph) for place, graph in enumerate(graphs))
+    entries = tuple(LabeledGraph(label=str(index), graph=graph) for index, graph in enumerate(graphs))
     return msgspec.structs.replace(dump(), graphs=entries)
 
 

@@ -1,4 +1,4 @@
-"""What is no valid record is refused with its place, by whichever function it is given to."""
+"""What is no valid record is refused with its index, by whichever function it is given to."""
 
 from collections.abc import Callable
 from typing import Any
