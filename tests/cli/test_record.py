@@ -296,12 +296,13 @@ torch.instantiate(4)
 
 def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
     program = """
-        import signal, sys, time, torch
+        import os, signal, sys, torch
+        woken, wake = os.pipe(); os.set_blocking(wake, False); signal.set_wakeup_fd(wake)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
         signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
         torch.instantiate(2)
         print("ready", flush=True)
-        while True: time.sleep(0.1)  # a signal just before signal.pause() would wait for the next
+        while True: os.read(woken, 1)  # unlike signal.pause(), misses no signal that comes just before
         """
     command = setting.command(program)
     with subprocess.Popen(
@@ -584,11 +585,12 @@ def test_a_signal_to_the_command_alone_reaches_the_program_and_one_to_both_does_
     setting: Setting, number: signal.Signals
 ) -> None:
     program = f"""
-        import signal, time
+        import os, signal
+        woken, wake = os.pipe(); os.set_blocking(wake, False); signal.set_wakeup_fd(wake)
         signal.signal({number:d}, lambda *_: print("got it", flush=True))
         signal.signal(signal.SIGWINCH, lambda *_: print("and that is all", flush=True) or exit(3))
         print("ready", flush=True)
-        while True: time.sleep(0.1)  # a signal just before signal.pause() would wait for the next
+        while True: os.read(woken, 1)  # unlike signal.pause(), misses no signal that comes just before
         """
     with subprocess.Popen(
         setting.command(program),
