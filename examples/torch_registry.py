@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     policy = options.policy
     import torch  # noqa: PLC0415  as above
-    from torch import nn  # noqa: PLC0415
+    from torch import nn  # noqa: PLC0415  torch is optional
 
     from examples.recording.torch_block import LAYERS, Block  # noqa: PLC0415  imports torch
 

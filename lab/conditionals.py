@@ -85,7 +85,7 @@ class _Bench:
     def __init__(self, kind: int, making: str) -> None:
         from cuda.bindings import driver  # noqa: PLC0415  CUDA in the working processes alone
 
-        from examples.recording.calls import check, compile_source, compute_capability, open_device  # noqa: PLC0415
+        from examples.recording.calls import check, compile_source, compute_capability, open_device  # noqa: PLC0415  only here
 
         self.driver, self.check = driver, check
         device, self.context = open_device()

@@ -158,8 +158,8 @@ def run_shard(  # noqa: PLR0913  the options of a worker
 ) -> None:
     """Run every stride-th walk and print one JSON line for each: before it, its number; after it, what it showed."""
     from examples.recording.calls import CallError  # noqa: PLC0415  CUDA in the working processes alone
-    from lab.oracle import run_walk  # noqa: PLC0415
-    from lab.rig import Rig  # noqa: PLC0415
+    from lab.oracle import run_walk  # noqa: PLC0415  needs a device
+    from lab.rig import Rig  # noqa: PLC0415  needs a device
 
     rig, profile, end = Rig(quiet=quiet), read_profile(), time.monotonic() + seconds
     for index in range(first, last, stride):

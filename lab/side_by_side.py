@@ -150,7 +150,7 @@ class _Torch:
 def captures(workload: str) -> list[Step]:
     """Capture a workload."""
     import torch  # noqa: PLC0415  as above
-    from torch import nn  # noqa: PLC0415
+    from torch import nn  # noqa: PLC0415  torch is optional
 
     from examples.recording.torch_block import LAYERS, Block  # noqa: PLC0415  imports torch
 

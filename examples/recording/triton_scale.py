@@ -19,10 +19,10 @@ BLOCK = 1024
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]  # Triton is not installed where types are checked
 def scale(  # type: ignore[no-untyped-def]  # noqa: ANN201  Triton reads annotations as its own
-    source,  # noqa: ANN001
-    target,  # noqa: ANN001
-    FACTOR: tl.constexpr,  # noqa: N803
-    BLOCK: tl.constexpr,  # noqa: N803
+    source,  # noqa: ANN001  Triton gives the types
+    target,  # noqa: ANN001  Triton gives the types
+    FACTOR: tl.constexpr,  # noqa: N803  Triton writes constants so
+    BLOCK: tl.constexpr,  # noqa: N803  Triton writes constants so
 ):
     """Write the source times a constant."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

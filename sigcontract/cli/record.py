@@ -104,7 +104,7 @@ def register(subparsers: Subparsers) -> None:
     parser.set_defaults(command=[])
     # On the instance: argparse has no option that ends all options, and drops a -- meant for the program.
     parse: Any = functools.partial(_parse, parser.parse_known_args)
-    parser.parse_known_args = parse  # type: ignore[method-assign]
+    parser.parse_known_args = parse  # type: ignore[method-assign]  # see above
 
 
 def _parse(

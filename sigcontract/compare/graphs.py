@@ -295,12 +295,12 @@ class _GraphComparison:
         changes = []
         for difference in (*found.differences, *self._unproven(found)):
             if difference.field == ".name" and self._is_renamed(difference, before, after):
-                difference = by_rule("kernel.renamed", ".name", difference.old, difference.new)  # noqa: PLW2901
+                difference = by_rule("kernel.renamed", ".name", difference.old, difference.new)  # noqa: PLW2901  a finer difference
             if difference.rule in _OF_UNKNOWN_FUNCTIONS and self._may_differ(before, after):
                 continue
             if difference.rule == CODE_UNKNOWN:
                 # The numbers keep functions of one name apart until all are counted.
-                difference = difference._replace(old=found.functions[0], new=found.functions[1])  # noqa: PLW2901
+                difference = difference._replace(old=found.functions[0], new=found.functions[1])  # noqa: PLW2901  likewise
             changes.append(Change(difference, subject, [], [difference.field], 1))
         for at, old_body, new_body in body_pairs(before, after):
             for inner in self._changes(old_body, new_body):

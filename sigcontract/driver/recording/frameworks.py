@@ -96,7 +96,7 @@ class AfterImport(MetaPathFinder):
             action(module)
 
         # On the instance, so the loader keeps its class: tools query it for source and resources.
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]  # see above
         return spec
 
 
