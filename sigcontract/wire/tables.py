@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
 from itertools import chain
 from typing import Annotated, Any
 
@@ -21,6 +20,7 @@ from sigcontract.model import (
     check_attribute_order,
 )
 from sigcontract.wire.decoder_errors import below
+from sigcontract.wire.distinct_rows import Table, row_key
 from sigcontract.wire.limits import (
     MAX_ATTRIBUTES,
     MAX_EXPANDED_EDGES,
@@ -74,37 +74,6 @@ class Tables(Record, frozen=True, kw_only=True):
         tuple[GraphRow, ...],
         Meta(description="Distinct graphs; child graphs and bodies come first."),
     ]
-
-
-class Table:
-    """Distinct rows of one table, in order of arrival.
-
-    Rows are compared by their bytes: Python's hash of records and tuples is predictable, so a hostile file could hold
-    many rows of one hash.
-    """
-
-    def __init__(self) -> None:
-        self.rows: list[Any] = []
-        self._index_of: dict[bytes, int] = {}
-
-    def index_of(self, row: Any) -> int:
-        """Return the index of a row, which is added if new."""
-        known = self._index_of.setdefault(_key(row), len(self.rows))
-        if known == len(self.rows):
-            self.rows.append(row)
-        elif self.rows[known] != row:
-            raise TypeError("two unequal values have equal encodings, such as a list and a tuple")
-        return known
-
-
-#: Rows of at least this size, in bytes, are kept as digests.
-_LONG_KEY = 1024
-
-
-def _key(value: Any) -> bytes:
-    """Return bytes that are equal for values that are written alike."""
-    key = msgspec.msgpack.encode(value)
-    return key if len(key) <= _LONG_KEY else sha256(key).digest()
 
 
 class Folder:
@@ -474,12 +443,12 @@ class _EdgeLists:
         #: Of all nodes of a graph, as layers and batch sizes repeat.
         self._of_graph: dict[bytes, tuple[tuple[Dependency, ...], ...]] = {}
         self._of_node: dict[bytes, tuple[Dependency, ...]] = {}
-        #: By the index of a node, the default edge from it, as the most common case have one.
+        #: By the index of a node, the default edge from it, as most nodes have.
         self._default: list[tuple[Dependency] | None] = []
 
     def of(self, dependencies: tuple[tuple[Edge, ...], ...]) -> tuple[tuple[Dependency, ...], ...]:
         """Return the dependencies of all nodes of a graph."""
-        key = _key(dependencies)
+        key = row_key(dependencies)
         known = self._of_graph.get(key)
         if known is None:
             default = self._default
@@ -495,7 +464,7 @@ class _EdgeLists:
         return known
 
     def _list(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
-        key = _key(edges)
+        key = row_key(edges)
         known = self._of_node.get(key)
         if known is None:
             known = self._of_node[key] = tuple([self._made(edge)[0] for edge in edges])
