@@ -6,6 +6,7 @@ with a model's repetition is made from ``examples/torch-block.dump.json``: its s
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -84,7 +85,11 @@ def reading(dump: sc.SignatureDump, folder: Path) -> dict[str, Any]:
     written_out = msgspec.json.encode(dump)
     records = msgspec.json.Decoder(sc.SignatureDump)
     wire = FORMS["sigcontract.dump", 2].json
-    assert sc.load(file) == dump
+    packed = folder / "dump.msgpack"
+    sc.save(dump, packed)
+    packed_document = packed.read_bytes()
+    packed_wire = msgspec.msgpack.Decoder(FORMS["sigcontract.dump", 2].wire)
+    assert sc.load(file) == sc.load(packed) == dump
     seconds = medians(
         {
             "load": lambda: sc.load(file),
@@ -94,17 +99,26 @@ def reading(dump: sc.SignatureDump, folder: Path) -> dict[str, Any]:
             "msgspec_decode_written_out": lambda: records.decode(written_out),
             "msgspec_decode_same_document": lambda: wire.decode(document),
             "save": lambda: sc.save(dump, file),
+            "load_msgpack": lambda: sc.load(packed),
+            "load_verify_msgpack": lambda: sc.load(packed, verify=True),
+            "read_header_msgpack": lambda: sc.read_header(packed),
+            "msgspec_decode_same_msgpack_document": lambda: packed_wire.decode(packed_document),
+            "save_msgpack": lambda: sc.save(dump, packed),
         }
     )
     nodes = sum(len(entry.graph.nodes) for entry in dump.graphs)
     return {
         "nodes": nodes,
         "bytes_per_node": round(len(document) / nodes, 1),
+        "bytes_per_node_msgpack": round(len(packed_document) / nodes, 1),
         "bytes_per_node_written_out": round(len(written_out) / nodes, 1),
         "milliseconds": {name: round(found * 1e3, 1) for name, found in seconds.items()},
         "times_faster_than_orjson_written_out": round(seconds["orjson_loads_written_out"] / seconds["load"], 1),
         "times_msgspec_written_out": round(seconds["load"] / seconds["msgspec_decode_written_out"], 2),
         "times_msgspec_same_document": round(seconds["load"] / seconds["msgspec_decode_same_document"], 2),
+        "times_msgspec_same_msgpack_document": round(
+            seconds["load_msgpack"] / seconds["msgspec_decode_same_msgpack_document"], 2
+        ),
     }
 
 
@@ -157,6 +171,7 @@ def main() -> None:
             "python": platform.python_version(),
             "msgspec": msgspec.__version__,
             "orjson": orjson.__version__,
+            "load_average": [round(load, 1) for load in os.getloadavg()],
             "torch_block_bytes_per_node": sizes(dump, folder),
             "model_repetition": reading(repeated(dump), folder),
             "distinct_nodes_of_few_functions": reading(distinct(dump, sharing=True), folder),

@@ -104,29 +104,28 @@ class _Part(NamedTuple):
 
 def _collected(parts: Iterator[_Part]) -> tuple[Cause, ...]:
     """Merge changes shared by the same nodes, then nodes with the same changes."""
-    joined: dict[Hashable, Cause] = {}
+    joined: dict[tuple[CauseKind, str | None, tuple[str, ...], int], list[CauseChange]] = {}
     for kind, subject, change, paths, times in parts:
-        key = kind, subject, paths, times
-        known = joined.get(key)
-        changes = (change,) if known is None else (*known.changes, change)
-        joined[key] = Cause(kind, subject, changes, times, paths)
-    return tuple(sorted(joined.values(), key=lambda cause: cause.kind == "unknown"))
+        joined.setdefault((kind, subject, paths, times), []).append(change)
+    causes = [
+        Cause(kind, subject, tuple(changes), times, paths) for (kind, subject, paths, times), changes in joined.items()
+    ]
+    return tuple(sorted(causes, key=lambda cause: cause.kind == "unknown"))
 
 
 def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
     """Yield each change per set of nodes with the same changes."""
     # Nodes of one change may also have another: they are a separate cause.
-    at: dict[tuple[bool, str | None, str], tuple[int, ...]] = {}
+    at: dict[tuple[bool, str | None, str], list[int]] = {}
     nodes = list(map(_nodes_of, changes))
     for number, change in enumerate(changes):
         for path in nodes[number]:
-            key = change.known, change.subject, path
-            at[key] = (*at.get(key, ()), number)
+            at.setdefault((change.known, change.subject, path), []).append(number)
     sets: dict[tuple[str | None, tuple[int, ...]], list[str]] = {}
     for (_, subject, path), numbers in at.items():
-        sets.setdefault((subject, numbers), []).append(path)
-    for (subject, numbers), paths in sets.items():
-        for number in numbers:
+        sets.setdefault((subject, tuple(numbers)), []).append(path)
+    for (subject, shared), paths in sets.items():
+        for number in shared:
             change = changes[number]
             whole = len(paths) == len(nodes[number])
             count = change.number if whole else len(paths)

@@ -31,6 +31,7 @@ from sigcontract.update.policies import (
     SHARE_UPDATABLE,
     check_policy,
     first_come_policy,
+    is_judged_same,
     judged_key,
     judged_same,
 )
@@ -335,7 +336,7 @@ def unprovable(
     graph only for the paths.
     """
     bare = GraphSignature(nodes=nodes, dependencies=((),) * len(nodes))
-    if judged_same(policy, bare, bare, judge).same:
+    if is_judged_same(policy, bare, bare, judge):
         return ()
     return judged_same(policy, graph, graph, judge).reasons
 

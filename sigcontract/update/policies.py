@@ -52,6 +52,7 @@ __all__ = [
     "blocks_sharing",
     "check_policy",
     "first_come_policy",
+    "is_judged_same",
     "is_unproven",
     "is_updatable",
     "judged_key",
@@ -147,14 +148,24 @@ def same(
 
 def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> PolicyAnswer:
     """As `same`, for valid graphs, with a judge that caches records."""
-    reasons, all_found = Findings(judge.profile), []
-    compare = _share_updatable if policy == SHARE_UPDATABLE else _POLICIES[policy].compare
-    for located, blocks in compare(a, b, judge):
-        all_found.append(located[0].verdict)
+    reasons = Findings(judge.profile)
+    verdicts: set[Verdict] = set()
+    for located, blocks in _comparer(policy)(a, b, judge):
+        if located[0].verdict not in verdicts:
+            verdicts.add(located[0].verdict)
         if blocks:
             reasons.add(located)
     blocking = reasons.collapsed()
-    return PolicyAnswer(policy, not blocking, Verdict.of_update(all_found), blocking)
+    return PolicyAnswer(policy, not blocking, Verdict.of_update(verdicts), blocking)
+
+
+def _comparer(policy: str) -> Callable[[GraphSignature, GraphSignature, NodeJudge], Iterator[SharingDifference]]:
+    return _share_updatable if policy == SHARE_UPDATABLE else _POLICIES[policy].compare
+
+
+def is_judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> bool:
+    """Whether `judged_same` finds no reason; the first reason ends the search."""
+    return not any(blocks for _, blocks in _comparer(policy)(a, b, judge))
 
 
 @explains_invalid("graph", "profile")

@@ -1,5 +1,6 @@
 """Predict cuGraphExecUpdate's result, and whether the exec then runs what a fresh instantiation runs."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -178,11 +179,11 @@ class Findings:
 
     def __init__(self, profile: "DriverProfile | None") -> None:
         self._profile = profile
-        self._located: dict[Difference, list[LocatedDifference]] = {}
+        self._located: defaultdict[Difference, list[LocatedDifference]] = defaultdict(list)
 
     def add(self, located: LocatedDifference) -> None:
         """Add a difference."""
-        self._located.setdefault(located[0], []).append(located)
+        self._located[located[0]].append(located)
 
     def collapsed(self, max_also: int = MAX_ALSO) -> tuple[Finding, ...]:
         """Return the findings, in the order first added."""

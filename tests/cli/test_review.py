@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -150,3 +151,9 @@ def test_names_of_files_cannot_move_the_terminal(folder: Path, capsys: pytest.Ca
 def test_what_is_accepted_is_a_dump(folder: Path) -> None:
     main(["review", "--accept"])
     assert sc.load(folder / "first.json", verify=True, expect=sc.SignatureDump).graphs[0].label == "g0"
+
+
+def test_a_pending_file_that_is_a_pipe_is_not_opened(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(folder / "pipe.json.new")
+    assert main(["review", str(folder)]) == 2
+    assert "no regular file" in capsys.readouterr().out

@@ -9,10 +9,11 @@ import pytest
 
 from sigcontract.contract import load_contract
 from sigcontract.contract.contract_file import NEVER_PASS
+from sigcontract.contract.lines import TomlLines
 from sigcontract.errors import ContractError, FileError
 from sigcontract.model import AttributeId, Contract, KernelClause
 from sigcontract.update import RULES
-from sigcontract.wire import decode, schema
+from sigcontract.wire import MAX_NESTING, decode, schema
 from tests.contract.contracts import HEAD, written
 
 WHOLE = """
@@ -200,3 +201,50 @@ def test_what_never_passes_is_a_rule_that_there_is() -> None:
     known = RULES.keys()
     assert {rule for rule in NEVER_PASS if not rule.startswith("contract.")} <= known
     assert AttributeId.PRIORITY.name.lower() == "priority"
+
+
+DEEP = MAX_NESTING + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("x = " + "[" * DEEP + "]" * DEEP, "nesting"),
+        ("x = " + "{a = " * DEEP + "1" + "}" * DEEP, "nesting"),
+        (".".join("a" * 200_000) + " = 1", "nesting"),
+        (f"[{'.'.join('a' * 3000)}]\n" + "".join(f"b{index} = 1\n" for index in range(3000)), "nesting"),
+        ("x = { " + " . ".join("a" * 200_000) + " = 1 }", "nesting"),
+        (f"x = 0x{'f' * 300_000}", "malformed"),
+        (f"x = {'9' * 5000}", "malformed"),
+        ('x = "\\ud800"', "malformed"),
+        ("x = 1\nx = 2", "malformed"),
+        ("x = 9999-99-99", "malformed"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_tomllib_would_choke_on_is_refused(text: str, code: str, tmp_path: Path) -> None:
+    with pytest.raises(ContractError) as caught:
+        load_contract(written(tmp_path, text))
+    assert [fault.code for fault in caught.value.faults] == [code]
+    assert len(str(caught.value)) < 700
+
+
+def test_brackets_and_dots_in_text_are_no_nesting(tmp_path: Path) -> None:
+    brackets = "[" * 200 + ".".join("a" * 200)
+    text = f'# {brackets}\ngolden = "g"\n[[graph]]\nlabel = "{brackets}"\n' + f"golden_graph = '''{brackets}\n'''\n"
+    assert load_contract(written(tmp_path, text)).contract.graph[0].label == brackets
+
+
+def test_lines_of_a_long_table_name_do_not_cost_their_product() -> None:
+    lines = TomlLines(f'["{"t" * 100_000}"]\n' + "".join(f"b{index} = 1\n" for index in range(10_000)))
+    assert lines.line_of("$.b9999") == 1
+
+
+def test_a_thousand_faults_are_listed_and_the_first_unknown_names_get_a_suggestion(tmp_path: Path) -> None:
+    suppressions = "".join(
+        f'[[suppress]]\nrule = "kernel.grid-dimm{index}"\nreason = "r"\nexpires = 2027-01-01\n' for index in range(3000)
+    )
+    with pytest.raises(ContractError) as caught:
+        load_contract(written(tmp_path, f"graphs = 2\n{suppressions}"))
+    assert len(caught.value.faults) == 1000
+    assert sum("did you mean" in fault.reason for fault in caught.value.faults) == 20

@@ -370,3 +370,31 @@ def test_a_list_of_graphs_or_edges_is_not_written() -> None:
     graph = dump().graphs[2].graph
     with pytest.raises(RecordError, match="as a list for a tuple"):
         codec.encode(with_graphs(msgspec.structs.replace(graph, dependencies=((), []))))
+
+
+def every_node() -> SignatureDump:
+    dump = codec.load(CORPUS / "sigcontract.dump-2" / "valid" / "every_node.json", expect=SignatureDump)
+    return msgspec.structs.replace(dump, extensions={})
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_header_of_messagepack_is_read_from_the_ends_of_the_file(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.msgpack"
+    codec.save(every_node(), file, version=version)
+    whole = codec.read_header(file, verify=True)
+    monkeypatch.setattr(codec, "document_bytes", None)  # the whole file is not read
+    assert codec.read_header(file) == whole
+
+
+def test_a_label_does_not_end_the_header_of_messagepack(tmp_path: Path) -> None:
+    file = tmp_path / "a.msgpack"
+    label = b"\xc3\xa8complete\xc2\xa9".decode()  # has the bytes of the key and of false in it
+    dump = every_node()
+    codec.save(msgspec.structs.replace(dump, graphs=(msgspec.structs.replace(dump.graphs[0], label=label),)), file)
+    assert [entry.label for entry in codec.read_header(file).graphs] == [label]
+    cut = file.read_bytes()[:-1]
+    file.write_bytes(cut)
+    with pytest.raises(RecordError):
+        codec.read_header(file)

@@ -5,6 +5,8 @@ import gzip
 import importlib
 import os
 import stat
+import subprocess
+import sys
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -188,9 +190,31 @@ def test_an_interrupted_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_a_file_error() -> None:
-    with pytest.raises(FileError, match="cannot write /dev/full/x: Not a directory"):
-        write_bytes("/dev/full/x", b"data")
+EXAMPLE = Path(__file__).parents[2] / "examples" / "torch-block.dump.json"
+_FULL = """
+import resource, signal, sys
+import sigcontract as sc
+dump = sc.load(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # as a full disk: writing more fails
+try:
+    sc.save(dump, sys.argv[2])
+except sc.FileError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("suffix", ["json", "msgpack", "json.gz"])
+def test_a_dump_that_the_disk_has_no_room_for_leaves_what_was_there_and_nothing_else(
+    suffix: str, tmp_path: Path
+) -> None:
+    file = tmp_path / f"dump.{suffix}"
+    file.write_bytes(b"before")
+    command = [sys.executable, "-c", _FULL, str(EXAMPLE), str(file)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(f"cannot write {file}: File too large; raise the file size limit")
+    assert file.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_missing_directory_is_a_file_error(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from sigcontract.wire.canonical import digest
 from tests.wire.families import FAMILIES, encoded
 
 SIZES = (64, 128, 256, 512)
-#: Steps of Python (lines, and calls of C) per byte of a document and per doubling of it. Written in docs/documents.md.
-FACTOR = 16
+#: Steps of Python (lines, and calls of C) per byte of a document and per doubling of it. Written in docs/limits.md.
+FACTOR = 10
 #: How much faster than n log n a count may grow from the first doubling to the last. Quadratic work: 4 times as fast.
 SLACK = 2
 #: Steps that some value in between costs once.

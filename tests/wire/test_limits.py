@@ -10,6 +10,7 @@ import pytest
 from sigcontract.errors import LimitError, RecordError, SigcontractError, UsageError
 from sigcontract.model.dump import SignatureDump
 from sigcontract.wire import codec, limits
+from sigcontract.wire.canonical import canonical_bytes, digest
 from sigcontract.wire.limits import MAX_ATTRIBUTES, MAX_EXTENSION_BYTES, MAX_EXTENSION_VALUES
 from tests.wire.families import FAMILIES, document, encoded
 
@@ -136,3 +137,39 @@ def test_memory_is_at_most_eight_times_what_a_document_says_written_out(family: 
     edges = sum(map(len, (row for graph in value["graphs"] for row in graph["dependencies"])))
     written_out = large.stat().st_size + 46 * edges
     assert int(done.stdout) < 8 * written_out + 8 * 2**20
+
+
+def test_parameters_of_one_kernel_have_a_limit() -> None:
+    value = FAMILIES["chain"](2)
+    layout = {"offset_bytes": 0, "size_bytes": 1}
+    value["functions"][0] |= {"function": value["functions"][0]["function"] | {"parameters": [layout] * 32_765}}
+    error = refused(value)
+    assert (error.code, error.path) == ("parameters", "$.functions[0].function.parameters")
+    value["functions"][0]["function"]["parameters"].pop()
+    codec.decode(encoded(value))
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_an_empty_array_is_a_level_in_either_format(text: bool) -> None:
+    nested: Any = []
+    for _ in range(limits.MAX_NESTING - 3):
+        nested = [nested]
+    fits = document([], [], [], extensions={"x": nested})
+    dump = codec.decode(encoded(fits, text=text), expect=SignatureDump)
+    for form in ("json", "msgpack"):
+        assert codec.decode(codec.encode(dump, format=form)) == dump
+    assert refused(document([], [], [], extensions={"x": [nested]}), text=text).code == "nesting"
+
+
+def test_canonical_bytes_are_not_written_out_beyond_the_size_of_a_document() -> None:
+    one = FAMILIES["chain"](1)
+    functions = [one["functions"][0] | {"name": "k" * 1000}]
+    graphs: list[tuple[list[int], list[Any]]] = [([0] * 1000, [[]] * 1000)]
+    graphs += [([place + 1] * 7, [[]] * 7) for place in range(3)]
+    rows = [one["nodes"][0], *({"node": "graph", "graph": place} for place in range(3))]
+    data = encoded(document(graphs, rows, [3], functions=functions, attribute_sets=[[]]))
+    dump = codec.decode(data, expect=SignatureDump)
+    with pytest.raises(LimitError, match="written out") as caught:
+        canonical_bytes(dump)
+    assert caught.value.code == "size"
+    assert digest(dump.graphs[0].graph).startswith("sha256:")
