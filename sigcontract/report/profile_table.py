@@ -29,6 +29,7 @@ def profile_lines(profile: DriverProfile, width: int) -> Iterator[str]:
     yield ""
     yield f"an exec's cluster dimension is fixed at: {profile.cluster_fixed_at.replace('_', ' ')}"
     yield f"function of a cooperative node, updated alone: {profile.cooperative_function_update}"
+    yield f"state of executables: {profile.exec_state}"
     yield f"update rule: {profile.update_rule}"
     from sigcontract.driver import observable_attributes  # noqa: PLC0415  slow to import; a dump needs none of it
 
