@@ -5,8 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from sigcontract.cli.flags import add_flags
-from sigcontract.cli.output import escaped_name
-from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
+from sigcontract.cli.outputs import FORMATS, add_outputs, deliver, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.fleet import compare_fleet
@@ -21,6 +20,7 @@ from sigcontract.profiles import (
 from sigcontract.report import (
     Outcome,
     fleet_text,
+    groups_html,
     render_groups,
     safe,
 )
@@ -31,6 +31,7 @@ from sigcontract.update import (
     group_dumps,
 )
 from sigcontract.wire import (
+    escaped_name,
     load,
 )
 
@@ -64,9 +65,9 @@ def register(subparsers: Subparsers) -> None:
         summary="show which graphs can share an executable, and what that saves",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=formats_of("groups"),
+        formats=FORMATS,
     )
-    add_outputs(parser, "groups")
+    add_outputs(parser)
     parser.add_argument(
         "dumps", metavar="DUMP", nargs="+", help="a dump; graphs share executables within one dump only"
     )
@@ -107,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
         answer="undetermined" if report.gaps else "passed",
         files=report.dumps,
         text=lambda _color, width: _text(args, dumps, report, profile, by_rank=by_rank, width=width),
+        html=lambda: groups_html(report),
     )
     deliver(outcome, outputs)
     return Exit.UNDETERMINED if report.gaps else Exit.OK
