@@ -57,6 +57,13 @@ class DriverProfile(Record, frozen=True, kw_only=True):
         UpdateEffect,
         Meta(description="What an update does with a cooperative node of which only the function changes."),
     ]
+    exec_state: Annotated[
+        Literal["stored_and_fixed", "unknown"],
+        Meta(
+            description="Measured model of what an exec's kernel node keeps across updates and launches: "
+            "stored_and_fixed, a stored and a fixed cluster, and what ran last."
+        ),
+    ]
     update_rule: Annotated[
         Literal["cuda-13.0", "unknown"],
         Meta(description="Measured rule by which this driver pairs nodes and rejects updates."),

@@ -49,6 +49,7 @@ def profile_facts(profile: DriverProfile) -> Iterator[tuple[str, str]]:
 
     yield "an exec's cluster dimension is fixed at", profile.cluster_fixed_at.replace("_", " ")
     yield "function of a cooperative node, updated alone", profile.cooperative_function_update
+    yield "state of executables", profile.exec_state.replace("_", " ")
     yield "update rule", profile.update_rule
     observable = ", ".join(map(_name, observable_attributes(profile)))
     yield "readable only at the launch (sigcontract record, sigcontract.driver.observe)", observable or "none"

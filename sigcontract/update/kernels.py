@@ -11,7 +11,6 @@ from sigcontract.model import (
     UpdateResult,
     Verdict,
 )
-from sigcontract.profiles import PROFILES, shipped_profile
 from sigcontract.update.attributes import AttributeSet, Difference, Effects, attribute_path, by_rule, value_text
 from sigcontract.update.identity import Identity, function_identity, function_texts
 from sigcontract.update.kernel_state import UNKNOWN, KernelState
@@ -52,10 +51,8 @@ class NodeJudge:
         self._cooperative_refused = profile is not None and profile.cooperative_function_update == "rejected"
         #: Whether an update always applies the cluster.
         self.cluster_follows = profile is not None and profile.cluster_fixed_at == "never"
-        #: Whether `sigcontract.update.kernel_state` was measured on this driver: a shipped profile.
-        self.has_state_model: Final = (
-            profile is not None and profile.id in PROFILES and profile == shipped_profile(profile.id)
-        )
+        #: Whether `sigcontract.update.kernel_state` was measured on this driver.
+        self.has_state_model: Final = profile is not None and profile.exec_state == "stored_and_fixed"
         self.effects = Effects(profile, flags)
         self._launches: dict[tuple[int, ...], tuple[object, list[Difference]]] = {}
         self._preference_counts = self.effects.of(AttributeId.PREFERRED_CLUSTER_DIMENSION).kind != "none"

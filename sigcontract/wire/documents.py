@@ -1,6 +1,6 @@
 """The documents and their versions: layout, checks, and conversion to records and back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -129,6 +129,20 @@ def _flat(document: str, version: int, record: type[Record]) -> Form:
     return Form(document, version, wire, record=record, record_of=record_of, wire_of=wire_of, by_hand=bool(defaults))
 
 
+def _before(document: str, version: int, record: type[Record], added: Mapping[str, Any]) -> Form:
+    """Return the form of a record before fields were added, with the value each has for a document without it."""
+    fields = {name: kind for name, kind in fields_of(record).items() if name not in added}
+    wire = document_type(f"{record.__name__}Document", document, version, record.__doc__ or "", fields)
+
+    def wire_of(value: Any) -> Any:
+        return wire(document=document, version=version, **{name: getattr(value, name) for name in fields})
+
+    def record_of(value: Any) -> Any:
+        return record(**{name: getattr(value, name) for name in fields}, **added)
+
+    return Form(document, version, wire, record=record, record_of=record_of, wire_of=wire_of, lossless=False)
+
+
 FORMS: dict[tuple[str, int], Form] = {
     (form.document, form.version): form
     for form in (
@@ -168,7 +182,8 @@ FORMS: dict[tuple[str, int], Form] = {
             decoded=v3.UnreadDumpDocument,
             finished=v3.with_extensions_read,
         ),
-        _flat("sigcontract.profile", 1, DriverProfile),
+        _before("sigcontract.profile", 1, DriverProfile, {"exec_state": "unknown"}),
+        _flat("sigcontract.profile", 2, DriverProfile),
         Form(
             "sigcontract.diff",
             1,

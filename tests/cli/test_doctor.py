@@ -54,7 +54,7 @@ def test_the_profile_is_saved_and_never_written_over_unasked(
 def test_the_json_form_is_the_profile(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--format", "json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert (shown["document"], shown["version"]) == ("sigcontract.profile", 1)
+    assert (shown["document"], shown["version"]) == ("sigcontract.profile", 2)
     assert [entry["id"] for entry in shown["attributes"]] == sorted(entry["id"] for entry in shown["attributes"])
     assert shown["cluster_fixed_at"] == "first_launch"
 

@@ -19,6 +19,7 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
         ("sigcontract.dump", "2"),
         ("sigcontract.dump", "3"),
         ("sigcontract.profile", "1"),
+        ("sigcontract.profile", "2"),
         ("sigcontract.diff", "1"),
         ("sigcontract.diff", "2"),
         ("sigcontract.groups", "1"),

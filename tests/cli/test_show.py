@@ -73,6 +73,7 @@ PROFILE = DriverProfile(
     ),
     cluster_fixed_at="first_launch",
     cooperative_function_update="stale",
+    exec_state="stored_and_fixed",
     update_rule="cuda-13.0",
 )
 

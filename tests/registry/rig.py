@@ -153,7 +153,9 @@ class Rig:
 
     def unknown_profile(self) -> DriverProfile:
         """Return a profile of a driver that nobody measured."""
-        return msgspec.structs.replace(PROFILE, id="unknown", attributes=(), cluster_fixed_at="unknown")
+        return msgspec.structs.replace(
+            PROFILE, id="unknown", attributes=(), cluster_fixed_at="unknown", exec_state="unknown"
+        )
 
     def execs(self) -> int:
         """Return how many executables the driver has."""

@@ -11,7 +11,7 @@ from sigcontract.update.predict import predict_update
 from tests.update.build import FACTS, H200, child, cluster, cooperative, graph, kernel, memset, without_value
 
 #: The same facts under another id: what was measured of a driver that nobody ran the chains on.
-MEASURED_ELSEWHERE = msgspec.structs.replace(H200, id="mine")
+MEASURED_ELSEWHERE = msgspec.structs.replace(H200, id="mine", exec_state="unknown")
 CLUSTERS = msgspec.structs.replace(FACTS, cluster_size_must_be_set=1)
 
 

@@ -184,7 +184,8 @@ def test_only_the_wording_of_a_released_schema_may_change(tmp_path: Path, monkey
     before = (tmp_path / "index.json").read_bytes()
     monkeypatch.setattr(AttributeProfile, "__doc__", "Better words.")
     assert check_files(tmp_path) == [
-        "sigcontract.profile-1.schema.json does not match the records; write the files again"
+        "sigcontract.profile-1.schema.json does not match the records; write the files again",
+        "sigcontract.profile-2.schema.json does not match the records; write the files again",
     ]
     write_files(tmp_path)
     assert check_files(tmp_path) == []

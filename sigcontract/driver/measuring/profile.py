@@ -14,6 +14,7 @@ from sigcontract.driver.cuda import (
     default_driver,
 )
 from sigcontract.driver.measuring.attributes import measure_attribute
+from sigcontract.driver.measuring.exec_states import measure_exec_state
 from sigcontract.driver.measuring.rig import Probe, ProbeRig
 from sigcontract.driver.observing import (
     loaded_cupti,
@@ -75,6 +76,8 @@ def measure_profile(driver: BuildApi | None = None, *, progress: Callable[[str],
         fixed = _cluster_fixed_at(rig)
         say("function of a cooperative node")
         cooperative = _cooperative_function_update(rig)
+        say("what executables store and fix")
+        exec_state = measure_exec_state(rig)
         say("update rule")
         rule: Literal["cuda-13.0", "unknown"] = "cuda-13.0" if _follows_rule(rig) else "unknown"
         name = api.device_name(rig.device)
@@ -89,6 +92,7 @@ def measure_profile(driver: BuildApi | None = None, *, progress: Callable[[str],
             attributes=tuple(attributes),
             cluster_fixed_at=fixed,
             cooperative_function_update=cooperative,
+            exec_state=exec_state,
             update_rule=rule,
         )
 

@@ -36,6 +36,8 @@ class Probe(NamedTuple):
     attributes: Mapping[int, AttributeValue] = {}
     #: Indices of its dependencies in the graph, in order.
     after: tuple[int, ...] = ()
+    #: Blocks, along x.
+    grid: int = 8
 
 
 class ProbeRig:
@@ -130,7 +132,7 @@ class ProbeRig:
     def _launch(self, probe: Probe) -> KernelLaunch:
         arguments = (self.report_address.to_bytes(8, "little"), probe.value.to_bytes(4, "little"))
         encoded = {key: encode_attribute(key, value) for key, value in probe.attributes.items()}
-        return KernelLaunch(self._functions[probe.code], (8, 1, 1), (32, 1, 1), arguments, 0, encoded)
+        return KernelLaunch(self._functions[probe.code], (probe.grid, 1, 1), (32, 1, 1), arguments, 0, encoded)
 
     def _capture(self, first: int, second: int, probes: tuple[Probe, ...]) -> int:
         self.api.begin_capture(first)

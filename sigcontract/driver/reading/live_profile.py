@@ -56,6 +56,7 @@ def read_profile(driver: ReadApi | None = None) -> DriverProfile:
         attributes=tuple(map(_unknown, ATTRIBUTE_CUDA_VERSION)),
         cluster_fixed_at="unknown",
         cooperative_function_update="unknown",
+        exec_state="unknown",
         update_rule="unknown",
     )
 

@@ -1,5 +1,7 @@
 """Measuring a driver: what kernels see decides, on the fake driver and on a real one."""
 
+from collections.abc import Callable
+
 import pytest
 
 from sigcontract.driver.cuda.driver import CudaDriver
@@ -51,6 +53,51 @@ def test_what_is_measured_agrees_with_the_shipped_profile(driver: CudaDriver) ->
         cooperative,
         shipped.update_rule,
     )
+
+
+def test_the_states_of_executables_are_measured_by_histories(driver: CudaDriver) -> None:
+    measured = measure_profile(driver)
+    if measured.cluster_fixed_at != "first_launch":
+        pytest.skip("the state model is that of drivers that fix the cluster at the first launch")
+    assert measured.exec_state == "stored_and_fixed"
+
+
+def _carries_every_cluster(old: FakeNode, new: FakeNode, *, other_work: bool) -> None:
+    carry(old, new, other_work=other_work)
+    old.fixed_cluster = None
+
+
+def _keeps_the_cluster_of_the_first_launch(old: FakeNode, new: FakeNode, *, other_work: bool) -> None:
+    fixed = old.fixed_cluster
+    carry(old, new, other_work=other_work)
+    old.fixed_cluster = fixed
+
+
+def _keeps_the_function_of_a_cooperative_node(old: FakeNode, new: FakeNode, *, other_work: bool) -> None:
+    function = old.runs_function
+    carry(old, new, other_work=other_work)
+    old.runs_function = function if new.cooperative else new.function
+
+
+def _forgets_what_was_stored(old: FakeNode, new: FakeNode, *, other_work: bool) -> None:
+    carry(old, new, other_work=other_work)
+    old.stored_cluster = new.cluster
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        _carries_every_cluster,
+        _keeps_the_cluster_of_the_first_launch,
+        _keeps_the_function_of_a_cooperative_node,
+        _forgets_what_was_stored,
+    ],
+)
+def test_a_driver_that_keeps_something_else_has_no_state_model(
+    monkeypatch: pytest.MonkeyPatch, other: Callable[..., None]
+) -> None:
+    monkeypatch.setattr(fake_module, "carry", other)
+    assert measure_profile(FakeDriver().driver()).exec_state == "unknown"
 
 
 @pytest.mark.parametrize(("loaded", "effect"), [(None, "applied"), ("/lib/libcupti.so.13", "unknown")])
