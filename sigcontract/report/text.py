@@ -102,10 +102,10 @@ def _lines(comparison: DumpComparison, page: Page, *, verdicts: bool | None) -> 
             continue
         each = found.one_capture if verdicts is None else verdicts
         explained += [finding for finding in first.findings if each or finding.verdict in _EXPLAINED]
-        drawing = Drawing(page, verdicts=each)
-        head = [*_heading(graphs, found, page, verdicts=each), *drawing.causes(found)]
+        drawing = Drawing(page, found, verdicts=each)
+        head = [*_heading(graphs, found, page, verdicts=each), *drawing.causes()]
         yield from head
-        yield from _limited(drawing.stretches(found), _LINES if each else max(_FEWEST_LINES, _LINES_PLAIN - len(head)))
+        yield from _limited(drawing.stretches(), _LINES if each else max(_FEWEST_LINES, _LINES_PLAIN - len(head)))
         notes = [c for c in found.changes if not c.known or c.difference.rule == "node.alignment"]
         yield from _notes(notes, page)
     yield from _reasons(explained, page)

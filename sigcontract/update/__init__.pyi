@@ -45,6 +45,9 @@ from sigcontract.update.labels import (
 from sigcontract.update.launchable import (
     unlaunchable as unlaunchable,
 )
+from sigcontract.update.long_texts import (
+    bounded as bounded,
+)
 from sigcontract.update.pairing import (
     NodeRefusal as NodeRefusal,
     body_pairs as body_pairs,

@@ -28,6 +28,7 @@ from sigcontract.update.changes import node_changes
 from sigcontract.update.identity import function_identity
 from sigcontract.update.kernels import NodeJudge, may_prefer_cluster
 from sigcontract.update.located import LocatedDifference, differences_along, located_refusal
+from sigcontract.update.long_texts import bounded
 from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.update.portable import portable_differences
 from sigcontract.update.predict import Findings
@@ -144,7 +145,7 @@ def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJu
         all_found.append(located[0].verdict)
         if blocks:
             reasons.add(located)
-    blocking = reasons.collapsed()
+    blocking = bounded(reasons.collapsed())
     return PolicyAnswer(policy, not blocking, Verdict.of_update(all_found), blocking)
 
 

@@ -1,8 +1,9 @@
 """What cuGraphExecUpdate would answer, and whether the exec would then run what a fresh one runs."""
 
 from collections.abc import Sequence
-from hashlib import sha256
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from sigcontract.errors import UsageError
 from sigcontract.model import (
@@ -16,6 +17,7 @@ from sigcontract.update.attributes import Difference, by_rule, evidence_under
 from sigcontract.update.exec_state import ExecState
 from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.located import LocatedDifference, Origin, differences_along, located_refusal
+from sigcontract.update.long_texts import bounded
 from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.wire import (
     explains_invalid,
@@ -37,13 +39,8 @@ __all__ = [
     "predict_update",
 ]
 
-_Text = TypeVar("_Text", int | str | None, str | None)
-
 #: Paths that a finding of many places lists besides the first.
 MAX_ALSO: Final = 8
-
-#: Longer texts are cut in findings: a kernel's name may have 65,536 characters, and stand in a finding three times.
-_LONGEST, _KEPT = 1024, 512
 
 
 @explains_invalid("held", "candidate", "profile", "fixed")
@@ -91,7 +88,8 @@ def predict_update(
     """
     if isinstance(fixed, ExecState) and fixed.held is not held and fixed.held != held:
         raise UsageError("fixed is the state of an exec that holds another graph than held; pass held=fixed.held")
-    return judged_update(held, candidate, NodeJudge(profile, flags), fixed)
+    found = judged_update(held, candidate, NodeJudge(profile, flags), fixed)
+    return replace(found, findings=bounded(found.findings))
 
 
 def judged_update(
@@ -104,7 +102,7 @@ def judged_update(
 ) -> UpdatePrediction:
     """Answer as `predict_update` does, for valid graphs, by a judge that remembers the records that it saw.
 
-    A finding lists ``max_also`` paths besides the first, at most.
+    A finding lists ``max_also`` paths besides the first, at most; its texts are whole, however long.
     """
     pairing = pair_graphs(held, candidate, judge.refusal)
     findings = Findings(judge.profile)
@@ -204,20 +202,9 @@ def finding_of(
         path=paths[0],
         verdict=difference.verdict,
         evidence=evidence_under(difference, profile),
-        old=_cut(difference.old),
-        new=_cut(difference.new),
-        subject=_cut(subject),
+        old=difference.old,
+        new=difference.new,
+        subject=subject,
         count=count,
         also=tuple(paths[1:]),
     )
-
-
-def _cut(text: _Text) -> _Text:
-    """Return a text of at most so many characters that findings which repeat it stay in proportion to the dump.
-
-    What is left of a longer one is still told apart from any other: its length and its sha256 are in it.
-    """
-    if not isinstance(text, str) or len(text) <= _LONGEST:
-        return text
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{text[:_KEPT]}… ({len(text)} characters, sha256 {digest})"

@@ -13,6 +13,7 @@ from sigcontract.model import (
     NodeSignature,
 )
 from sigcontract.update.attributes import by_rule
+from sigcontract.update.long_texts import bounded
 from sigcontract.update.pairing import is_device_updatable, subject_of
 from sigcontract.update.predict import finding_of
 
@@ -68,4 +69,7 @@ def single_exec_finding(graph: GraphSignature, nodes: Iterable[NodeSignature]) -
     if found is None:
         return None
     path = next(path for path, other in graph.walk() if other is found.node)
-    return finding_of(by_rule("graph.single-exec", "", None, None), [path], subject_of(found.node), 1, None)
+    (finding,) = bounded(
+        [finding_of(by_rule("graph.single-exec", "", None, None), [path], subject_of(found.node), 1, None)]
+    )
+    return finding
