@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or later, its venv module, and a package index that pip can reach.
 # Each makes its own environment beside this file (.venv-demo, .venv-test) and makes it anew when pyproject.toml changes.
-# `make generated` writes the files that are generated, `make generated CHECK=1` compares them; `make docs` builds the
-# pages and the API reference into build/docs.
+# `make generated` writes the files that are generated (TypeScript types by node and npm), `make generated CHECK=1`
+# compares them; `make docs` builds the pages and the API reference into build/docs.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)

@@ -112,5 +112,6 @@ from sigcontract.wire import (
     read_header as read_header,
     save as save,
     schema as schema,
+    typescript_types as typescript_types,
     validate as validate,
 )

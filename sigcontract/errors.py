@@ -1,8 +1,11 @@
 """Every exception that sigcontract raises.
 
-Each has a stable ``code``, which is public API, and a message that says what to do, which is not. Exceptions of
-msgspec, pydantic and cuda-python never leave the package; they are the ``__cause__`` of one of these.
+Each has a stable ``code``, which is public API. Its message states the remedy and may change. Exceptions of msgspec,
+pydantic and cuda-python never leave the package; they are the ``__cause__`` of one of these.
 """
+
+import json
+import re
 
 __all__ = [
     "AttributeUnknownError",
@@ -45,21 +48,24 @@ class SigcontractError(Exception):
             self.code = code
 
 
-#: Characters of a message, and of its parts: most of what is longer is some file's, and a file says what it likes.
+#: Longest message, and longest value within one, in characters. Files choose their labels and names.
 _MOST_MESSAGE = 600
 _MOST_REASON = 360
 _MOST_PATH = 200
+_CUT = " […] "
+#: One step of a path: a key, a key that is no name (as a JSON string), or an index.
+_STEP = re.compile(r"""\.([^.\[\]"\s]+)(?=[.\[]|\Z)|\[("(?:[^"\\]|\\.)*")\]|\[([0-9]+)\]""")
 
 
 def _shortened(text: str, most: int) -> str:
-    """Return a text, its middle left out where it is longer than ``most`` characters."""
+    """Shorten a text to ``most`` characters by cutting out its middle."""
     if len(text) <= most:
         return text
-    return f"{text[: most * 2 // 3]} […] {text[-(most - most * 2 // 3 - 5) :]}"
+    return f"{text[: most * 2 // 3]}{_CUT}{text[-(most - most * 2 // 3 - 5) :]}"
 
 
 class UsageError(SigcontractError, ValueError):
-    """A call or command line names something that does not exist, such as a policy, rule or format."""
+    """An argument names something that does not exist, such as a policy, rule or format."""
 
     code = "usage"
 
@@ -103,6 +109,10 @@ class RecordError(SigcontractError, ValueError):
     ----------
     path
         Location in the document, such as ``$.graphs[3].nodes[0]``; ``$`` is the whole document.
+    location
+        The same as keys and indices, ``("graphs", 3, "nodes", 0)``. Where the path is cut, that of an enclosing value.
+    pointer
+        The location as a JSON Pointer (RFC 6901), ``/graphs/3/nodes/0``; empty for the whole document.
     """
 
     code = "record"
@@ -111,6 +121,21 @@ class RecordError(SigcontractError, ValueError):
         self.path = _shortened(path, _MOST_PATH)
         self.reason = _shortened(message, _MOST_REASON)
         super().__init__(f"{self.reason} (at {self.path})", code=code)
+
+    @property
+    def location(self) -> tuple[str | int, ...]:  # noqa: D102  an attribute of the class
+        steps: list[str | int] = []
+        shown, cut, _ = self.path.partition(_CUT)
+        end = 1
+        while step := _STEP.match(shown, end):
+            end = step.end()
+            key, quoted, index = step.groups()
+            steps.append(int(index) if index else json.loads(quoted) if quoted else key)
+        return tuple(steps[:-1] if cut and end == len(shown) else steps)
+
+    @property
+    def pointer(self) -> str:  # noqa: D102  likewise
+        return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in self.location)
 
 
 class DecodeError(RecordError):
@@ -163,25 +188,23 @@ class VersionError(RecordError):
 
 
 class ContractError(SigcontractError, ValueError):
-    """A contract file has faults.
+    """A contract file is invalid.
 
     Attributes
     ----------
     file
-        The contract, as it was named.
+        The contract file, as given.
     faults
-        A `RecordError` for each fault, with its path in the contract.
+        One `RecordError` per fault, with its path in the contract.
     lines
-        The line of each, from 1.
+        The line of each fault, from 1.
     """
 
     code = "contract"
 
     def __init__(self, file: str, faults: tuple[RecordError, ...], lines: tuple[int, ...]) -> None:
         more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
-        super().__init__(
-            f"{file} is no valid contract: {faults[0]}{more}; mend it, docs/contract.md describes each key"
-        )
+        super().__init__(f"{file} is not a valid contract: {faults[0]}{more}; docs/contract.md describes every key")
         self.file = file
         self.faults = faults
         self.lines = lines
@@ -194,13 +217,13 @@ class AttributeUnknownError(SigcontractError, LookupError):
 
 
 class NotComparableError(SigcontractError):
-    """Two inputs cannot be compared: different kinds of document, a repeated label, another driver's profile."""
+    """Two inputs cannot be compared: different document kinds, a repeated label, a profile of another driver."""
 
     code = "not_comparable"
 
 
 class EngineError(SigcontractError):
-    """An engine that was asked a question cannot be reached, does not take the query, or died."""
+    """A query engine is unreachable, rejects the query, or died."""
 
     code = "engine"
 
@@ -224,9 +247,9 @@ class CloseError(RegistryError):
 
     def __init__(self, errors: tuple[Exception, ...]) -> None:
         lost = sum(isinstance(error, DriverError) for error in errors)
-        parts = [f"executables that could not be destroyed and may still hold memory: {lost}"] if lost else []
+        parts = [f"executables not destroyed, whose memory may leak: {lost}"] if lost else []
         if lost < len(errors):
-            parts.append(f"calls of reset() or of the callback that failed: {len(errors) - lost}")
+            parts.append(f"failed calls of reset() or of the callback: {len(errors) - lost}")
         super().__init__(f"{'; '.join(parts)}; the first: {errors[0]}")
         self.errors = errors
 

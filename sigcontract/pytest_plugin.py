@@ -1,7 +1,7 @@
-"""The pytest plugin: fixture ``graph_signature``, its options, and what is said of goldens at the end of a run.
+"""The pytest plugin: fixture ``graph_signature``, its options, and the summary of goldens after a run.
 
-Loaded in every run of pytest where sigcontract is installed, so it imports nothing but pytest until a test asks for the
-fixture. Under pytest-xdist workers run tests; what they checked travels in their reports, and the controller sees all.
+pytest loads it wherever sigcontract is installed, so it imports only pytest until a test requests the fixture. Under
+pytest-xdist, workers attach what they checked to their reports, and the controller collects it.
 """
 
 import os
@@ -20,9 +20,9 @@ __all__ = ["graph_signature"]
 
 _LEDGER = pytest.StashKey[Ledger]()
 _FIXTURE = pytest.StashKey["GraphSignatureFixture"]()
-#: Names under which facts travel in reports and from workers.
+#: Keys of what reports and workers carry.
 _CHECKS, _COLLECTED = "sigcontract_checks", "sigcontract_collected"
-#: Files that the summary names.
+#: Most files that the summary lists.
 _LISTED = 20
 
 
@@ -33,30 +33,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--sigcontract-update",
         choices=("auto", "new", "no"),
         default="auto",
-        help="what a failed check writes: NAME.json.new for `sigcontract review` (new), nothing (no), or new but not "
+        help="what a failed check writes: NAME.json.new for `sigcontract review` (new), nothing (no), or new except "
         "in CI (auto, the default)",
     )
     group.addoption(
         "--sigcontract-unreferenced",
         choices=("ignore", "warn", "reject", "delete"),
         default="warn",
-        help="goldens that no test of a module checked, where all its tests ran and passed: name them (warn, the "
+        help="goldens that no test checked in a module whose tests all ran and passed: list them (warn, the "
         "default), fail the run (reject), or delete them",
     )
     group.addoption(
         "--sigcontract-strict",
         action="store_true",
-        help="fail checks that what was not recorded leaves open, such as machine code that was not observed",
+        help="fail checks that missing data leaves undetermined, such as machine code that was not observed",
     )
     group.addoption(
         "--sigcontract-require-gpu",
         action="store_true",
-        help="fail tests that need a CUDA device, instead of skipping them, where there is none",
+        help="fail, rather than skip, tests that need a CUDA device where none is present",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin an account of the run."""
+    """Start collecting results."""
     selected = any("::" in str(argument) for argument in config.args)
     last_failed = bool(config.getoption("lf", default=False))
     ledger = config.stash[_LEDGER] = Ledger(whole=not selected and not last_failed)
@@ -65,8 +65,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def graph_signature(request: pytest.FixtureRequest) -> "GraphSignatureFixture":
-    """Check graphs against golden files, and state what they are built of."""
-    from sigcontract.golden import in_ci  # noqa: PLC0415  only for a test that asks
+    """Check graphs against golden files and make assertions about their structure."""
+    from sigcontract.golden import in_ci  # noqa: PLC0415  only when a test requests it
     from sigcontract.testing import CheckSettings, GraphSignatureFixture  # noqa: PLC0415  likewise
 
     config = request.config
@@ -84,7 +84,7 @@ def graph_signature(request: pytest.FixtureRequest) -> "GraphSignatureFixture":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put what the test checked into its last report."""
+    """Attach what the test checked to its last report."""
     report = yield
     fixture = item.stash.get(_FIXTURE, None)
     if fixture is not None and report.when == "teardown":
@@ -93,7 +93,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 class _Account:
-    """Hooks that collect what the reports of a run say together, and say it at the end."""
+    """Hooks that collect the reports of a run and summarize them at the end."""
 
     def __init__(self, config: pytest.Config, ledger: Ledger) -> None:
         self._config = config
@@ -103,23 +103,23 @@ class _Account:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Note all tests before others deselect some."""
+        """Record all tests before other plugins deselect some."""
         for item in items:
             self._ledger.collected.setdefault(str(item.path), []).append(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a test that passed, and what it checked; in a worker as well, where the next test may clash with it."""
+        """Record a passed test and what it checked. Workers do too, since their next test may check the same golden."""
         if report.when == "call" and report.passed:
             self._ledger.passed.add(report.nodeid)
         self._ledger.add(map(Checked.of_fields, getattr(report, _CHECKS, [])))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take what a worker of pytest-xdist collected."""
+        """Take over what a pytest-xdist worker collected."""
         self._ledger.collected.update(getattr(node, "workeroutput", {}).get(_COLLECTED, {}))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Find what only the whole run shows, and fail a run that passed otherwise."""
+        """Check what only a whole run shows, and fail the run for it."""
         output = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[_COLLECTED] = self._ledger.collected
@@ -136,7 +136,7 @@ class _Account:
 
     # The annotation is quoted: pytest 8.2 has no such name.
     def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
-        """Say what there is to do with goldens."""
+        """Write the summary of goldens."""
         lines = list(self._lines())
         if lines:
             terminalreporter.section("golden graphs")
@@ -158,7 +158,7 @@ class _Account:
 
     def _lines(self) -> Iterator[str]:
         for golden, tests in self._ledger.clashes:
-            yield f"error: {' and '.join(tests)} check one golden, {self._shown(golden)}; give each a name of its own"
+            yield f"error: {' and '.join(tests)} check the same golden, {self._shown(golden)}; give each its own name"
         mode = self._config.getoption("--sigcontract-unreferenced")
         what = {"delete": "deleted, no test checked it", "reject": "error: no test checks it"}
         for path in self._unreferenced[:_LISTED]:
@@ -169,9 +169,10 @@ class _Account:
             yield "delete them with --sigcontract-unreferenced delete"
         if mode in ("delete", "reject"):
             for module in self._unjudged:
-                yield f"{self._shown(module)}: unused goldens not looked for, as not all of its tests ran and passed"
+                yield f"{self._shown(module)}: not searched for unused goldens: some of its tests did not run or failed"
         for rule, count in sorted(self._ledger.open.items()):
-            yield f"{count} of {len(self._ledger.checked)} goldens leave {rule} open (`sigcontract rules {rule}`)"
+            share = f"{count} of {len(self._ledger.checked)} goldens"
+            yield f"{share} leave {rule} undetermined (`sigcontract rules {rule}`)"
         pending = self._ledger.pending
         if pending:
             yield f"pending: {len(pending)}; review with: sigcontract review"

@@ -101,7 +101,7 @@ def test_a_missing_golden_fails_and_is_written_for_review(pytester: pytest.Pytes
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: there is no golden yet for graph 'g0'",
+            "E*AssertionError: no golden yet for graph 'g0'",
             "E*g0: 2 nodes (2 kernel), 1 edge",
             "E*golden   goldens/test_decode/decode.json",
             "E*pending  goldens/test_decode/decode.json.new",
@@ -123,7 +123,7 @@ def test_another_graph_fails_with_its_causes_and_writes_it_for_review(agreed: py
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: graph 'g0': not as in the golden",
+            "E*AssertionError: graph 'g0': differs from the golden",
             "E*g0: 2 nodes; update: updatable",
             "E*~ another kernel: gemm_128 (was _64), node 1",
             "E*golden   goldens/test_decode/decode.json",
@@ -194,11 +194,11 @@ def test_a_golden_of_another_graph_says_so(agreed: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda text: text.replace('"version":2', '"version":99'), "E*the golden cannot be used [[]version]: *not 99*"),
+        (lambda text: text.replace('"version":2', '"version":99'), "E*the golden is invalid [[]version]: *not 99*"),
         (lambda text: text.replace('"portable_digest":"sha256:', '"portable_digest":"sha256:00')[:-1], "E*[[]decode]*"),
         (lambda text: text.replace("kernel gemm_64", "kernel gemm_63"), "E*[[]listing]: *not that of the graphs*"),
         (lambda text: text.replace('"name":"gemm_64"', '"name":"gemm_63"'), "E*[[]digest]*"),
-        (lambda _: "", "E*the golden cannot be used*"),
+        (lambda _: "", "E*the golden is invalid*"),
     ],
 )
 def test_a_golden_that_is_none_of_this_release_fails_and_says_why(
@@ -219,7 +219,7 @@ def test_what_was_not_recorded_is_said_and_fails_a_strict_run(pytester: pytest.P
     accepted(pytester)
     result = ran(pytester)
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["1 of 1 goldens leave function.code-unknown open*"])
+    result.stdout.fnmatch_lines(["1 of 1 goldens leave function.code-unknown undetermined*"])
     strict = ran(pytester, "--sigcontract-strict")
     strict.assert_outcomes(failed=1)
     strict.stdout.fnmatch_lines(
@@ -275,7 +275,7 @@ def test_two_tests_of_one_golden_are_an_error_with_both_names(agreed: pytest.Pyt
     result = ran(agreed)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
-        ["E*UsageError: test_decode.py::test_decode and test_decode.py::test_again check one golden, goldens/*"]
+        ["E*UsageError: test_decode.py::test_decode and test_decode.py::test_again check the same golden, goldens/*"]
     )
 
 
@@ -314,7 +314,7 @@ def meet(own, other):
     told = [line for line in result.stdout.lines if line.startswith("error: ")]
     assert len(told) == 1
     assert any(
-        fnmatch(told[0], f"error: {both} check one golden, goldens/test_decode/decode.json; *") for both in names
+        fnmatch(told[0], f"error: {both} check the same golden, goldens/test_decode/decode.json; *") for both in names
     )
 
 
@@ -396,7 +396,7 @@ def test_a_test_that_did_not_pass_condemns_no_golden(with_unused: pytest.Pyteste
     with_unused.makepyfile(test_decode=f"import pytest\n{CHECKS}\n\ndef test_other():\n    {body}\n")
     result = ran(with_unused, "--sigcontract-unreferenced", "delete")
     assert [name for name in UNUSED if (with_unused.path / name).exists()] == UNUSED[:2]
-    result.stdout.fnmatch_lines(["test_decode.py: unused goldens not looked for, as not all of its tests ran and*"])
+    result.stdout.fnmatch_lines(["test_decode.py: not searched for unused goldens: some of its tests did not*"])
 
 
 def test_a_live_graph_needs_a_device(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,10 @@ refused, as when a released schema would change.
 import argparse
 import difflib
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,7 +29,7 @@ Files = dict[Path, str | None]
 def _schemas(root: Path) -> Files:
     """Return the JSON Schemas and their index. A schema that the index calls released stays so."""
     folder = Path("schemas")
-    there: Files = {folder / path.name: None for path in (root / folder).glob("*")}
+    there: Files = {folder / path.name: None for path in (root / folder).glob("*.json")}
     with TemporaryDirectory() as made:
         if (root / folder / "index.json").exists():
             shutil.copy(root / folder / "index.json", made)
@@ -64,6 +66,25 @@ def out_of_step(root: Path, files: Files) -> list[str]:
     return diffs
 
 
+def _stale_types(root: Path) -> list[str]:
+    """List the TypeScript types under ``schemas`` that are not those of their schemas: their first line has the sum."""
+    stale = []
+    for schema in sorted((root / "schemas").glob("*.schema.json")):
+        data = schema.read_bytes()
+        types = schema.with_name(schema.name.replace(".schema.json", ".d.ts"))
+        line = types.read_text(encoding="utf-8").partition("\n")[0] if types.exists() else ""
+        if b'"prefixItems"' not in data and f"sha256 {sha256(data).hexdigest()}." not in line:
+            stale.append(types.name)
+    return stale
+
+
+def _generate_types(root: Path) -> None:
+    """Generate the TypeScript types, with node and npm: only where one is stale, so that most changes need neither."""
+    tool = root / "tools" / "typescript"
+    for command in (["npm", "ci", "--silent"], ["node", "generate.mjs", str(root / "schemas")]):
+        subprocess.run(command, cwd=tool, check=True)  # noqa: S603  the project's own tool
+
+
 def _write(root: Path, files: Files) -> None:
     for path, text in files.items():
         if text is None:
@@ -95,6 +116,13 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             status = 1
         else:
             print(f"{name}: {len(files)} files in step")
+    stale = _stale_types(root)
+    if stale and not check:
+        _generate_types(root)
+    elif stale:
+        print("\n".join(stale))
+        print("types: out of step; run: make generated", file=sys.stderr)
+        status = 1
     return status
 
 

@@ -1,4 +1,4 @@
-"""``sigcontract check``: a dump held against a contract; first contracts, and baselines written anew."""
+"""``sigcontract check``: check a dump against a contract; create and update contracts."""
 
 import argparse
 import os
@@ -25,19 +25,19 @@ from sigcontract.wire import load, save, write_bytes
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract check --init server.dump.json                       write contract.toml, and its golden dump
-sigcontract check server.dump.json                              hold a dump against contract.toml
+sigcontract check --init server.dump.json                       create contract.toml and its golden dump
+sigcontract check server.dump.json                              check a dump against contract.toml
 sigcontract check server.dump.json --contract serving.toml --output sarif=check.sarif --output junit=check.xml
-                                                                several forms from one run
-sigcontract check server.dump.json --update                     agree on this dump: write the golden dumps anew
+                                                                several formats from one run
+sigcontract check server.dump.json --update                     accept this dump: rewrite the golden dumps
 """
 
 _DESCRIPTION = """\
-Hold a dump against a contract: a TOML file that says which golden dump to agree with and how far, how many graphs and
-executables there are, which kernels appear, and for which drivers that holds. What cannot be told never passes; a
-golden dump that is missing fails.
+Check a dump against a contract: a TOML file that names a golden dump and the differences allowed from it, the number of
+graphs and executables, the kernels that must or must not appear, and the drivers it applies to. Undetermined never
+passes; a missing golden dump fails.
 
-exit status: 0 every check passed, 1 one failed, 2 wrong usage or input, a faulty contract among it, 3 cannot tell
+exit status: 0 all checks passed, 1 a check failed, 2 wrong usage or invalid input, 3 undetermined
 """
 
 _STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
@@ -49,36 +49,34 @@ def register(subparsers: Subparsers) -> None:
     parser = add_command(
         subparsers,
         "check",
-        summary="hold a dump against a contract",
+        summary="check a dump against a contract",
         description=_DESCRIPTION,
         example=_EXAMPLE,
         formats=formats_of("check"),
     )
     parser.add_argument("dump", metavar="DUMP", help="the dump")
-    parser.add_argument(
-        "--contract", metavar="FILE", default=_CONTRACT, help=f"the contract (default: {_CONTRACT} in this folder)"
-    )
+    parser.add_argument("--contract", metavar="FILE", default=_CONTRACT, help=f"the contract (default: ./{_CONTRACT})")
     add_outputs(parser, "check")
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
-        "--init", action="store_true", help="write a first contract that the dump keeps, and its golden dump"
+        "--init", action="store_true", help="create a contract that the dump satisfies, and its golden dump"
     )
     action.add_argument(
         "--update",
         action="store_true",
-        help="write the contract's golden dumps anew from the dump; refused where the variable CI is set",
+        help="rewrite the contract's golden dumps from the dump; refused if the variable CI is set",
     )
-    parser.add_argument("--force", action="store_true", help="--init: replace a contract and golden dump that exist")
+    parser.add_argument("--force", action="store_true", help="--init: overwrite an existing contract and golden dump")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check, or write what later checks are held against."""
+    """Check a dump, or write the contract or baselines."""
     if (args.init or args.update) and (args.output or args.format != "text"):
-        raise UsageError("--init and --update write files and no report; leave --format and --output out")
+        raise UsageError("--init and --update write no report; drop --format and --output")
     if args.init:
         return _init(args)
     if args.force:
-        raise UsageError("--force has no meaning but for --init")
+        raise UsageError("--force applies to --init only")
     outputs = outputs_of(args)
     file = _contract(args.contract)
     dump = load(args.dump, expect=SignatureDump)
@@ -99,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _contract(path: str) -> ContractFile:
-    """Return the contract; every fault of a faulty one is told before the error is raised."""
+    """Read the contract. Writes every fault to standard error before the error is raised."""
     try:
         return load_contract(path)
     except ContractError as error:
@@ -109,19 +107,19 @@ def _contract(path: str) -> ContractFile:
 
 
 def _refuse_itself(dump: str, file: ContractFile) -> None:
-    """Raise UsageError where the dump is the golden dump: it agrees with itself, whatever it holds."""
+    """Raise UsageError if the dump is the golden dump, which always agrees with itself."""
     for _, clause in graph_clauses(file):
         name = None if clause.golden_graph is not None else clause.golden or file.contract.golden
         if name is not None and file.beside(name).exists() and Path(dump).exists() and file.beside(name).samefile(dump):
-            raise UsageError(
-                f"{dump} is the golden dump of {file.path}; give the dump of another run to hold against it"
-            )
+            raise UsageError(f"{dump} is the golden dump of {file.path}; check the dump of another run")
 
 
 def _init(args: argparse.Namespace) -> int:
     dump = load(args.dump, expect=SignatureDump)
     if not dump.complete or not dump.graphs:
-        raise UsageError(f"{args.dump} is cut off or empty, and no baseline; record it again, and let the program end")
+        raise UsageError(
+            f"{args.dump} is truncated or empty and cannot be a baseline; record it again and let the program finish"
+        )
     contract = Path(args.contract)
     golden = contract.with_name(f"{contract.name.removesuffix('.toml')}.golden.dump.json")
     for path in (contract, golden):
@@ -130,15 +128,15 @@ def _init(args: argparse.Namespace) -> int:
     write_bytes(contract, first_contract(dump, golden.name, demangle).encode())
     load_contract(str(contract))
     held = f"{counted(len(dump.graphs), 'graph')} of {args.dump} in {golden}"
-    sys.stdout.write(f"{safe(f'{contract}: a first contract; {held}. Read it, and commit both.')}\n")
+    sys.stdout.write(f"{safe(f'{contract}: created; {held}. Review it and commit both.')}\n")
     return Exit.OK
 
 
 def _update(dump: SignatureDump, file: ContractFile) -> int:
     if os.environ.get("CI", "").lower() not in ("", "0", "false"):
-        raise UsageError("baselines are not updated where the variable CI is set; run it on your machine, and commit")
+        raise UsageError("baselines are not updated where the variable CI is set; run this on your machine and commit")
     for baseline in update_baselines(dump, file):
-        state = "written" if baseline.changed else "already the same"
+        state = "written" if baseline.changed else "unchanged"
         sys.stdout.write(f"{safe(baseline.path)}: {counted(baseline.graphs, 'graph')}, {state}\n")
-    sys.stdout.write("look at the differences before you commit them: git diff, sigcontract diff\n")
+    sys.stdout.write("review the differences before you commit: git diff, sigcontract diff\n")
     return Exit.OK

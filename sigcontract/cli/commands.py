@@ -1,4 +1,4 @@
-"""The commands of the command line, and a parser of some of them: only what was asked for is imported."""
+"""The list of commands, and a parser that imports only the command given."""
 
 import argparse
 import importlib
@@ -31,11 +31,11 @@ COMMANDS: Final[tuple[str, ...]] = (
 _EXIT_HELP = """\
 exit status:
   0  done; nothing at or above --fail-on
-  1  the gate failed: differences at or above --fail-on, or a schema out of step
-  2  wrong usage, a faulty input, or a tool that failed
-  3  cannot tell: incomplete or not comparable
-  130, 141  interrupted from the keyboard; the reader of standard output went away
-record exits as the program that it ran.
+  1  the gate failed: differences at or above --fail-on, or an outdated schema
+  2  wrong usage, invalid input, or a tool error
+  3  undetermined: incomplete or not comparable
+  130, 141  interrupted from the keyboard; the reader of standard output closed it
+record exits with the status of its program.
 
 example:
   sigcontract diff before.dump.json after.dump.json
@@ -43,13 +43,13 @@ example:
 
 
 class _Command(Protocol):
-    """A module of this package that does one command."""
+    """A module of this package that implements one command."""
 
     def register(self, subparsers: Subparsers) -> None:
         """Add the command's parser."""
 
     def run(self, args: argparse.Namespace) -> int:
-        """Do it, and return the exit status."""
+        """Run the command and return the exit status."""
 
 
 def parser_of(commands: Iterable[str]) -> Parser:

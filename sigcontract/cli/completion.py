@@ -1,6 +1,6 @@
-"""``sigcontract completion``: a script by which a shell completes the command line.
+"""``sigcontract completion``: a shell completion script.
 
-The script is made once and needs no Python at each press of the key, as completion at run time would.
+The script is static: completion at run time would start Python at every key press.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def register(subparsers: Subparsers) -> None:
     parser = add_command(
         subparsers,
         "completion",
-        summary="print a script by which a shell completes the command line",
+        summary="print a shell completion script",
         example=_EXAMPLE,
     )
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")

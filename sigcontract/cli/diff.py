@@ -1,4 +1,4 @@
-"""``sigcontract diff``: how two dumps differ, and what an update would make of each difference."""
+"""``sigcontract diff``: how two dumps differ, and what cuGraphExecUpdate does about each difference."""
 
 import argparse
 import gc
@@ -32,24 +32,24 @@ __all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract diff before.dump.json after.dump.json               what differs, layer by layer
-sigcontract diff a.dump.json b.dump.json --fail-on rejected     status 1 from rejected updates on
+sigcontract diff a.dump.json b.dump.json --fail-on rejected     exit status 1 for rejected or worse
 sigcontract diff a.dump.json a.dump.json --pair bs=1 bs=2       two graphs of one dump
-sigcontract predict a.dump.json --held bs=1 --candidate bs=2    why an update of the one to the other fails
+sigcontract predict a.dump.json --held bs=1 --candidate bs=2    why the update fails
 sigcontract diff a.dump.json b.dump.json --output json=diff.json --output github=-
-                                                                several forms from one run
-sigcontract diff run1 run2                                      two folders, rank by rank
+                                                                several formats from one run
+sigcontract diff run1 run2                                      two directories, rank by rank
 """
 
 _DESCRIPTION = """\
-Compare two dumps: graphs by label, then by digest, then by similarity; nodes aligned, so that an inserted one is one
-finding; functions by which of them are the same, as handles mean nothing in another process. Each finding says what
-cuGraphExecUpdate would make of it.
+Compare two dumps. Graphs are matched by label, then digest, then similarity. Nodes are aligned, so an inserted node is
+one finding. Handles are renumbered by first use, as they mean nothing in another process. Each finding states what
+cuGraphExecUpdate does about it.
 
-exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage or input, 3 cannot tell
+exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage or input, 3 undetermined
 """
 
 
-#: Forms that place nothing in a file.
+#: Formats without source locations.
 _WITHOUT_LINES = frozenset({"text", "json", "markdown", "html"})
 _STATUS = {"passed": Exit.OK, "failed": Exit.GATE, "undetermined": Exit.UNDETERMINED}
 
@@ -59,29 +59,31 @@ def register(subparsers: Subparsers) -> None:
     parser = add_command(
         subparsers,
         "diff",
-        summary="compare two dumps, and say what an update would make of each difference",
+        summary="compare two dumps, and predict what an update does about each difference",
         description=_DESCRIPTION,
         example=_EXAMPLE,
         formats=formats_of("diff"),
     )
-    parser.add_argument("old", metavar="OLD", help="a dump, or a folder of dumps, one for each rank")
-    parser.add_argument("new", metavar="NEW", help="what to compare it with; OLD again, for two graphs of one dump")
+    parser.add_argument("old", metavar="OLD", help="a dump, or a directory of dumps, one per rank")
+    parser.add_argument(
+        "new", metavar="NEW", help="the dump to compare with; OLD again to compare two graphs of one dump"
+    )
     add_outputs(parser, "diff")
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,
         default=FAIL_ON[0],
-        help="the least verdict that fails the gate (default: any difference)",
+        help="lowest verdict that fails the gate (default: any difference)",
     )
     parser.add_argument(
-        "--policy", default="portable", help=f"same for what: {', '.join(POLICIES)} (default: portable)"
+        "--policy", default="portable", help=f"what counts as the same: {', '.join(POLICIES)} (default: portable)"
     )
     parser.add_argument(
-        "--profile", metavar="ID|FILE", help="driver profile for the verdicts (default: the one that both dumps name)"
+        "--profile", metavar="ID|FILE", help="driver profile for the verdicts (default: the one named in both dumps)"
     )
     add_flags(parser)
     parser.add_argument(
-        "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be given several times"
+        "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be repeated"
     )
     parser.add_argument(
         "--pair",
@@ -89,24 +91,24 @@ def register(subparsers: Subparsers) -> None:
         nargs=2,
         default=[],
         metavar=("OLD", "NEW"),
-        help="compare the graph labelled OLD with the one labelled NEW, whatever their labels say; may be repeated",
+        help="compare graph OLD with graph NEW despite their different labels; may be repeated",
     )
     parser.add_argument(
         "--verdicts",
         action=argparse.BooleanOptionalAction,
-        help="text: say of each change what an update makes of it, and why (default: within one capture)",
+        help="text: explain what an update does about each change (default: within one capture)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, write every form that was asked for, and say whether the gate passed."""
+    """Compare, write every requested format, and return whether the gate passed."""
     if Path(args.old).is_dir() or Path(args.new).is_dir():
         return run_by_rank(args)
     outputs = outputs_of(args)
     with _uncollected():
         profile = None if args.profile is None else load_profile(args.profile)
         old = load(args.old, expect=SignatureDump)
-        # One file is one dump; two equal ones need not be, where they cannot say what differs.
+        # A file equals itself. Two files of equal bytes need not: unknown values may differ.
         new = old if _same_file(args.old, args.new) else load(args.new, expect=SignatureDump)
         comparison = compare_dumps(
             old, new, profile, policy=args.policy, flags=args.flags, labels=args.graph, pairs=args.pair
@@ -128,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Keep the cyclic collector from walking through records, which hold no cycles, while they pile up."""
+    """Pause the cyclic garbage collector: records hold no cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -142,4 +144,4 @@ def _same_file(a: str, b: str) -> bool:
     try:
         return Path(a).samefile(b)
     except (OSError, ValueError):
-        return False  # loading says what is wrong with it
+        return False  # loading reports what is wrong with it

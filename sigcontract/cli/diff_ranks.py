@@ -1,4 +1,4 @@
-"""``sigcontract diff`` of folders: the dumps of two runs, rank by rank."""
+"""``sigcontract diff`` of directories: the dumps of two runs, rank by rank."""
 
 import argparse
 import sys
@@ -20,12 +20,10 @@ __all__ = ["run_by_rank"]
 def run_by_rank(args: argparse.Namespace) -> int:
     """Compare, write, and return whether the gate passes on every rank."""
     if args.pair:
-        raise UsageError("folders are compared rank by rank; give two dumps to compare a pair of graphs")
+        raise UsageError("directories are compared rank by rank; give two dumps to compare a pair of graphs")
     outputs = outputs_of(args)
     if any(form == "html" for form, _ in outputs):
-        raise UsageError(
-            "there is no HTML page of two folders; sigcontract fleet --format html draws one of many ranks"
-        )
+        raise UsageError("no HTML page for two directories; sigcontract fleet --format html draws one for many ranks")
     texts = [file for form, file in outputs if form == "text"]
     color, width = (use_color(sys.stdout), columns()) if texts == ["-"] else (False, 120)
     profile = None if args.profile is None else load_profile(args.profile)

@@ -35,7 +35,7 @@ def register(subparsers: Subparsers) -> None:
         example=_EXAMPLE,
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="save the profile; .json or .msgpack, also .gz and .zst")
-    parser.add_argument("--force", action="store_true", help="overwrite FILE where it exists")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing FILE")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""``--flags``: the instantiation flags of the executables that are judged."""
+"""``--flags``: instantiation flags of the executables."""
 
 import argparse
 from typing import Final
@@ -7,7 +7,7 @@ from sigcontract.cli.parser import Parser
 
 __all__ = ["add_flags"]
 
-#: CUgraphInstantiate_flags by the names that CUDA gives them, without their prefix.
+#: CUgraphInstantiate_flags by CUDA's names, without prefix.
 _FLAGS: Final = {
     "AUTO_FREE_ON_LAUNCH": 1,
     "UPLOAD": 2,
@@ -17,14 +17,14 @@ _FLAGS: Final = {
 
 
 def add_flags(parser: Parser) -> None:
-    """Add the option; what it gives is one number, 0 where it is left out."""
+    """Add the option. Its value is one integer, 0 by default."""
     parser.add_argument(
         "--flags",
         type=_flags,
         default=0,
         metavar="FLAG[,FLAG]",
         help="CUgraphInstantiate_flags of the executables: USE_NODE_PRIORITY (PyTorch and XLA set it), "
-        "AUTO_FREE_ON_LAUNCH, or their number (default: none)",
+        "AUTO_FREE_ON_LAUNCH, or an integer (default: none)",
     )
 
 
@@ -37,5 +37,5 @@ def _flags(text: str) -> int:
         elif name.isdecimal() and int(name) < 1 << 32:
             number |= int(name)
         else:
-            raise argparse.ArgumentTypeError(f"{part!r} is no flag; there are {', '.join(_FLAGS)}")
+            raise argparse.ArgumentTypeError(f"{part!r} is not a flag; flags: {', '.join(_FLAGS)}")
     return number

@@ -1,4 +1,4 @@
-"""``sigcontract fleet``: which rank captured something else; export, and queries in SQL."""
+"""``sigcontract fleet``: which ranks captured something else; Parquet export and SQL queries."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ from sigcontract.wire import encode
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract fleet dumps                                   whether all ranks in this folder agree
+sigcontract fleet dumps                                   whether all ranks in this directory agree
 sigcontract fleet dumps --reference 0                     what differs from rank 0
 sigcontract fleet dumps --group-by rank/8                 within pipeline stages of eight ranks
 sigcontract fleet export dumps -o data                    a Parquet data set, for many runs and ranks
@@ -26,12 +26,12 @@ sigcontract fleet query divergence data --engine sc://spark.example:15002
 """
 
 _DESCRIPTION = """\
-Compare the dumps of many ranks. Headers alone sort the ranks into classes that captured the same graphs; one dump of
-each class is decoded to name the graph, node and field in which it deviates from what more than half captured, or from
-the reference. A dump that is missing, broken or of another run is a gap.
+Compare the dumps of many ranks. Header digests group the ranks into classes that captured the same graphs. One dump per
+class is decoded to name the graph, node and field that deviate from the majority or the reference. A missing or broken
+dump, or one of another run, is a gap.
 
-`fleet export` writes a Parquet data set, `fleet query` queries one (extra `fleet`). Write ./export for a folder of that
-name.
+`fleet export` writes a Parquet data set, `fleet query` queries one (extra `fleet`). Write ./export for a directory of
+that name.
 
 exit status: 0 all ranks agree, 1 some deviate, 2 wrong usage or input, 3 undetermined: no deviation, but gaps
 """
@@ -65,25 +65,27 @@ def register(subparsers: Subparsers) -> None:
         "dumps",
         metavar="DIR|DUMP",
         nargs="+",
-        help="a folder of dumps, or a dump; likewise after `export`; after `query` a query by name or as an .sql file, "
+        help="a directory of dumps, or a dump, also after `export`; after `query`: a query by name or as an .sql file, "
         "and a data set",
     )
     compared = parser.add_argument_group("comparing")
     compared.add_argument(
-        "--reference", metavar="RANK|DUMP", help="what is expected (default: what more than half captured)"
+        "--reference",
+        metavar="RANK|DUMP",
+        help="the expected signatures (default: what more than half of the ranks captured)",
     )
     compared.add_argument(
         "--group-by",
         metavar="PATTERN",
-        help="ranks or graphs that are expected to differ: host, host=REGEX, label=REGEX, rank=REGEX, rank/N (blocks "
-        "of N ranks) or rank%%N; graphs are compared within a group only",
+        help="compare within groups only: host, host=REGEX, label=REGEX, rank=REGEX, rank/N (blocks "
+        "of N ranks) or rank%%N",
     )
-    compared.add_argument("--allow-incomplete", action="store_true", help="list gaps, and do not fail for them")
+    compared.add_argument("--allow-incomplete", action="store_true", help="list gaps without failing")
     add_outputs(compared, "fleet")
     compared.add_argument("--verify", action="store_true", help="decode every dump and check its digests")
     exported = parser.add_argument_group("export")
     exported.add_argument(
-        "-o", "--dataset", metavar="DATASET", help="folder of the data set, to which the run is added"
+        "-o", "--dataset", metavar="DATASET", help="directory of the data set; the run is added to it"
     )
     exported.add_argument("--run-id", metavar="NAME", help="name of the run (default: time of its first dump)")
     exported.add_argument("--force", action="store_true", help="replace a run of that name")
@@ -93,9 +95,7 @@ def register(subparsers: Subparsers) -> None:
         metavar="ENGINE",
         help="duckdb, or a Spark Connect server, sc://HOST:PORT (default: duckdb)",
     )
-    asked.add_argument(
-        "--memory-limit", metavar="SIZE", help="most memory for duckdb before it spills to disk, such as 4GB"
-    )
+    asked.add_argument("--memory-limit", metavar="SIZE", help="memory of duckdb before it spills to disk, such as 4GB")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -141,7 +141,7 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _was_compared(report: FleetReport) -> bool:
-    """Return whether any two dumps have a graph in common: where none have, nothing was compared."""
+    """Return whether any two dumps have a graph in common; if none have, nothing was compared."""
     return any(len(each.dumps) > 1 for graphs in report.graphs for each in graphs.classes)
 
 

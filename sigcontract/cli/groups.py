@@ -1,4 +1,4 @@
-"""``sigcontract groups``: which graphs could share one executable, and what keeps the others apart."""
+"""``sigcontract groups``: which graphs can share an executable, and what prevents it for the others."""
 
 import argparse
 import shlex
@@ -36,23 +36,22 @@ from sigcontract.wire import (
 
 __all__ = ["register", "run"]
 
-#: Files that a command on one line can name.
+#: Most files named on the line that suggests a command.
 _FILES = 4
 
 _EXAMPLE = """\
-sigcontract groups server.dump.json                             under the widest policy that is safe
-sigcontract groups server.dump.json --policy share              as a registry shares by default
+sigcontract groups server.dump.json                             under the widest safe policy
+sigcontract groups server.dump.json --policy share              the registry's default policy
 sigcontract groups rank0.dump.json rank1.dump.json --policy portable
-                                                                which are the same on two ranks
+                                                                which graphs two ranks share
 """
 
 _DESCRIPTION = """\
-Show which graphs could share an executable, the graph of another group that each comes nearest to with what keeps the
-two apart, and the executables and memory that sharing saves. By default the policy is the widest that is safe: under a
-driver profile, which says what may go stale, functions may differ; else they may not. One line says what each other
-policy would give.
+Show which graphs can share an executable, the closest match in another group with the differences that prevent sharing,
+and the executables and memory saved. The default is the widest safe policy: functions may differ if a driver profile
+lists what goes stale. One line each summarizes the other policies.
 
-exit status: 0 done, 2 wrong usage or input, 3 a dump is cut off or empty, or cannot be judged by the profile
+exit status: 0 done, 2 wrong usage or input, 3 a dump is truncated or empty, or the profile does not apply to it
 """
 
 
@@ -61,24 +60,24 @@ def register(subparsers: Subparsers) -> None:
     parser = add_command(
         subparsers,
         "groups",
-        summary="show which graphs could share an executable, and what that saves",
+        summary="show which graphs can share an executable, and what that saves",
         description=_DESCRIPTION,
         example=_EXAMPLE,
         formats=formats_of("groups"),
     )
     add_outputs(parser, "groups")
-    parser.add_argument("dumps", metavar="DUMP", nargs="+", help="a dump; an executable is shared inside of one only")
+    parser.add_argument(
+        "dumps", metavar="DUMP", nargs="+", help="a dump; graphs share executables within one dump only"
+    )
     parser.add_argument(
         "--policy",
         action="append",
         default=[],
         metavar="POLICY",
-        help=f"one of {', '.join(POLICIES)}; may be given several times (default: the widest that is safe)",
+        help=f"one of {', '.join(POLICIES)}; may be repeated (default: the widest safe one)",
     )
     add_flags(parser)
-    parser.add_argument(
-        "--profile", metavar="ID|FILE", help="driver profile to judge by (default: the one that the dumps name)"
-    )
+    parser.add_argument("--profile", metavar="ID|FILE", help="driver profile (default: the one named in the dumps)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     dumps = [load(path, expect=SignatureDump) for path in args.dumps]
     profile = named_profile(*dumps) if args.profile is None else load_profile(args.profile)
     policies = args.policy or ["share" if profile is None else "share-functions"]
-    # Ranks are held against each other by `fleet`, which knows them; as groups they are one endless line.
+    # `fleet` compares ranks; as groups they make one endless line.
     only_text = {form for form, _ in outputs} == {"text"}
     by_rank = only_text and "portable" in policies and sum(d.environment.rank is not None for d in dumps) > 1
     report = GroupsReport(
@@ -111,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     return Exit.UNDETERMINED if report.gaps else Exit.OK
 
 
-def _text(  # noqa: PLR0913  what was grouped, by what, and how it is drawn
+def _text(  # noqa: PLR0913  the groups, the policies, and how to draw them
     args: argparse.Namespace,
     dumps: Sequence[SignatureDump],
     report: GroupsReport,
@@ -127,6 +126,6 @@ def _text(  # noqa: PLR0913  what was grouped, by what, and how it is drawn
         drawn = render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0), width=width)
     if by_rank:
         files = " ".join(map(shlex.quote, args.dumps)) if len(args.dumps) <= _FILES else "DIR"
-        drawn += f"portable: dumps of ranks, as `sigcontract fleet {safe(files)}` compares them:\n"
+        drawn += f"portable: to compare the dumps of ranks, run `sigcontract fleet {safe(files)}`:\n"
         drawn += fleet_text(compare_fleet(args.dumps), width=width)
     return drawn

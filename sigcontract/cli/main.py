@@ -1,7 +1,7 @@
 """The command ``sigcontract``.
 
-Results go to standard output, everything else to standard error. An error is one line,
-``sigcontract: error[code]: message``, and the message says what to do. The help tells what the exit status says.
+Results go to standard output, everything else to standard error. An error is one line, ``sigcontract: error[code]:
+message``, and the message states the remedy. ``--help`` lists the exit statuses.
 """
 
 import os
@@ -21,7 +21,7 @@ from sigcontract.report import (
 
 __all__ = ["COMMANDS", "console", "main"]
 
-#: What a shell reports for a program that SIGINT or SIGPIPE ended.
+#: What a shell reports for a program ended by SIGINT or SIGPIPE.
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 
@@ -32,12 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv
-        The arguments after the program's name; those of the process where left out.
+        Arguments without the program name; default: those of this process.
 
     Returns
     -------
     int
-        The exit status, as the module says.
+        The exit status (`Exit`).
     """
     with without_commands():
         return _status(list(sys.argv[1:] if argv is None else argv))
@@ -51,28 +51,28 @@ def _status(arguments: list[str]) -> int:
         _complain(error.code, ", ".join([str(error), *getattr(error, "__notes__", ())]))
         return Exit.UNDETERMINED if isinstance(error, NotComparableError) else Exit.ERROR
     except KeyboardInterrupt:
-        _complain("interrupted", "stopped from the keyboard; run it again for a result")
+        _complain("interrupted", "stopped from the keyboard; run it again")
         return _INTERRUPTED
     except BrokenPipeError:
-        # Python flushes standard output once more at exit; there it would complain of the same pipe.
+        # Python flushes standard output again at exit, which would raise for the same pipe.
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return _BROKEN_PIPE
     except OSError as error:
-        _complain("file", f"the result could not be written: {error.strerror}; free space or write elsewhere")
+        _complain("file", f"cannot write the result: {error.strerror}; free space or write elsewhere")
         return Exit.ERROR
     return status
 
 
 def console() -> None:
     """Run the process's command line and exit: the entry point of the installed command."""
-    # A stream that the caller closed is None. What nobody wants to read goes nowhere; the exit status stands. As on
-    # opening any file, a program that `record` runs does not inherit it.
+    # A stream that the caller closed is None; write to the null device instead. A program run by `record` does not
+    # inherit it.
     if sys.stdout is None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the process ends
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the process ends
-    # A name that the terminal's encoding lacks is shown escaped rather than ending the report half-way.
+    # Escape names that the terminal's encoding lacks, rather than fail half-way.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -87,18 +87,18 @@ def _run(arguments: list[str]) -> int:
     elif command in COMMANDS:
         needed = (command,)
     else:
-        raise UsageError(f"there is no command {command!r}{_nearest(command)}; `sigcontract --help` lists the commands")
+        raise UsageError(f"no command {command!r}{_nearest(command)}; `sigcontract --help` lists the commands")
     try:
         args = parser_of(needed).parse_args(arguments)
-    except SystemExit as end:  # --help and --version print and end
+    except SystemExit as end:  # --help and --version print and exit
         return cast("int", end.code or Exit.OK)
     if command is None:
-        raise UsageError("no command was given; `sigcontract --help` lists the commands")
+        raise UsageError("no command given; `sigcontract --help` lists the commands")
     return command_module(command).run(args)
 
 
 def _nearest(command: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  only for a command that does not exist
+    from difflib import get_close_matches  # noqa: PLC0415  only for an unknown command
 
     near = get_close_matches(command, COMMANDS, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
@@ -110,10 +110,10 @@ def _complain(code: str, message: str) -> None:
 
 
 def _fault(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
-    """Report an error that this program should not have, and exit as a tool that failed.
+    """Report an internal error and exit with `Exit.ERROR`.
 
-    Python's own hook would exit with 1, and a gate would take a crash for a difference.
+    Python's own hook exits with 1, so a gate would take a crash for a difference.
     """
     sys.__excepthook__(kind, value, trace)
-    _complain("internal", "this is a fault of sigcontract; report it with the lines above")
+    _complain("internal", "internal error in sigcontract; report it with the lines above")
     sys.exit(Exit.ERROR)

@@ -1,4 +1,4 @@
-"""``sigcontract migrate``: write a document anew, in the newest version and the format that the suffix names."""
+"""``sigcontract migrate``: rewrite a document in the newest version and in the format of the suffix."""
 
 import argparse
 import sys
@@ -22,8 +22,8 @@ __all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract migrate old.dump.json new.dump.json                    version 1 to the newest version
-sigcontract migrate server.dump.json server.dump.msgpack.zst       the same document, small
-sigcontract migrate new.dump.json old.dump.json --to-version 1     for a reader that knows version 1 only
+sigcontract migrate server.dump.json server.dump.msgpack.zst       the same document, compressed
+sigcontract migrate new.dump.json old.dump.json --to-version 1     for readers of version 1
 """
 
 
@@ -37,12 +37,12 @@ def register(subparsers: Subparsers) -> None:
     )
     parser.add_argument("source", metavar="FROM", help="a document of any version")
     parser.add_argument(
-        "target", metavar="TO", help="where to write; .json or .msgpack, then .gz or .zst, say the format"
+        "target", metavar="TO", help="output file; the suffix selects the format: .json or .msgpack, plus .gz or .zst"
     )
     parser.add_argument(
-        "--to-version", type=int, metavar="N", help="write this version; an older one leaves out what it cannot say"
+        "--to-version", type=int, metavar="N", help="write this version; an older one omits what it has no field for"
     )
-    parser.add_argument("--force", action="store_true", help="overwrite TO where it exists")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing TO")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,9 +69,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(left_out: Mapping[str, int], version: int) -> Iterator[str]:
-    """Yield what the written version has no field for, and what that means."""
+    """Yield the fields that the written version lacks, and the consequence."""
     if not left_out:
         return
-    yield f"left out, as version {version} has no field for it (and how many values):"
+    yield f"omitted, as version {version} has no such field (with the number of values):"
     yield from (f"  {field}  {count}" for field, count in left_out.items())
-    yield "what is left out is unknown to whoever reads the file, and the unknown is the same as nothing"
+    yield "readers of the file see omitted values as unknown; unknown values never match"

@@ -1,4 +1,4 @@
-"""Where results go: JSON to standard output, and files that nobody loses unasked."""
+"""JSON on standard output, and no overwriting without ``--force``."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["as_json", "escaped_name", "refuse_to_overwrite", "write_document", "
 
 
 def write_json(value: object) -> None:
-    """Write a value of records and plain Python values to standard output, for programs and for people."""
+    """Write a value of records and plain Python values to standard output, indented."""
     sys.stdout.write(printable_json(msgspec.json.format(as_json(value), indent=2)).decode())
     sys.stdout.write("\n")
 
@@ -26,7 +26,7 @@ def write_document(document: Document) -> None:
 def as_json(value: object) -> bytes:
     r"""Return a value of records and plain Python values as JSON.
 
-    File names need not be UTF-8, and JSON cannot say a byte that is not: those are escaped, as ``\udcff``.
+    File names need not be UTF-8, but JSON is: other bytes are escaped, as ``\udcff``.
     """
     try:
         return msgspec.json.encode(value)
@@ -35,7 +35,7 @@ def as_json(value: object) -> bytes:
 
 
 def escaped_name(name: str) -> str:
-    r"""Return the name of a file as a document can hold it: bytes that are no UTF-8 are escaped, as ``\udcff``."""
+    r"""Return a file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""``--format`` and ``--output``: one run, its result in several forms, all of them written or none."""
+"""``--format`` and ``--output``: the result of one run in several formats, all written or none."""
 
 import argparse
 import sys
@@ -26,7 +26,7 @@ class _Options(Protocol):
 
 
 def formats_of(command: str) -> tuple[str, ...]:
-    """Return the forms that a command has."""
+    """Return the formats of a command."""
     return tuple(form for form in OUTPUTS if form != "html" or command in _WITH_PAGE)
 
 
@@ -37,36 +37,36 @@ def add_outputs(parser: _Options, command: str) -> None:
         action="append",
         default=[],
         metavar="FORMAT=FILE",
-        help=f"write this form ({', '.join(formats_of(command))}) to a file too, or with - to standard output instead; "
+        help=f"also write this format ({', '.join(formats_of(command))}) to a file, or to standard output with -; "
         "may be given several times",
     )
 
 
 def outputs_of(args: argparse.Namespace) -> list[tuple[str, str]]:
-    """Return the forms that a command line asks for, each with its file: to be called before the work is done.
+    """Return the requested formats with their files. Call it before doing the work.
 
     Raises
     ------
     UsageError
-        There is no such form, no file is named, or two forms would go to one file.
+        The format is unknown, the file is missing, or two formats name one file.
     """
     outputs = [_output(value, formats_of(args.command)) for value in args.output]
     files = [Path(file).absolute() for _, file in outputs if file != _STDOUT]
     twice = next((file for file in files if files.count(file) > 1), None)
     if twice is not None:
-        raise UsageError(f"two forms would be written to {twice}; give each a file of its own")
+        raise UsageError(f"two formats name {twice}; give each its own file")
     if all(file != _STDOUT for _, file in outputs):
         outputs.insert(0, (args.format, _STDOUT))
     return outputs
 
 
 def deliver(outcome: Outcome, outputs: list[tuple[str, str]]) -> None:
-    """Draw every form, then write all files, then standard output.
+    """Draw every format, then write all files, then standard output.
 
     Raises
     ------
     FileError
-        A file cannot be written. Then none is.
+        A file cannot be written; then none is.
     """
     drawn = [(form, file, _drawn(outcome, form, file)) for form, file in outputs]
     write_together([(file, text.encode(errors="backslashreplace")) for _, file, text in drawn if file != _STDOUT])

@@ -1,4 +1,4 @@
-"""What every command shares: the parser that raises instead of exiting, the exit codes, and ``--format``."""
+"""Shared by all commands: a parser that raises instead of exiting, the exit statuses, and ``--format``."""
 
 import argparse
 from enum import IntEnum
@@ -12,38 +12,38 @@ __all__ = ["Exit", "Parser", "Subparsers", "add_command", "paragraphs"]
 
 
 class Exit(IntEnum):
-    """What the process's exit status says.
+    """Exit statuses of the process.
 
-    A program that gates on the status must treat every value but OK as "do not pass".
+    A gate must treat every value but OK as a failure.
     """
 
-    #: Done, and nothing at or above the gate was found.
+    #: Done; nothing at or above the gate.
     OK = 0
-    #: Done, and the gate failed: differences at or above ``--fail-on``, a schema out of step.
+    #: Done; the gate failed: differences at or above ``--fail-on``, an outdated schema.
     GATE = 1
-    #: Not done: wrong usage, an input that is not what it should be, a driver or a tool that failed.
+    #: Not done: wrong usage, invalid input, a driver or tool error.
     ERROR = 2
-    #: Done as far as it could be, and the question cannot be answered: incomplete or not comparable.
+    #: Undetermined: the inputs are incomplete or not comparable.
     UNDETERMINED = 3
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose errors are UsageErrors, so that they are reported like every other error."""
+    """An ArgumentParser that raises UsageError, reported like every other error."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError, naming the help that fits the command."""
+        """Raise UsageError, pointing to the command's help."""
         raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
 
 
 class Subparsers(Protocol):
-    """What ``add_subparsers`` gives, and a command's ``register`` is given; argparse has no public name for it."""
+    """The type that ``add_subparsers`` returns; argparse has no public name for it."""
 
     def add_parser(self, name: str, **settings: Any) -> Parser:
         """Add the parser of one command."""
         ...
 
 
-def add_command(  # noqa: PLR0913  each is one fact of a command, given by keyword
+def add_command(  # noqa: PLR0913  keyword arguments, one per property of a command
     subparsers: Subparsers,
     name: str,
     *,
@@ -63,11 +63,11 @@ def add_command(  # noqa: PLR0913  each is one fact of a command, given by keywo
     summary
         One line for ``sigcontract --help``, lower case, without a full stop.
     example
-        One or more command lines, each with what it does, shown as they are.
+        Command lines with what each does, shown verbatim.
     formats
         Choices of ``--format``; the first is the default.
     description
-        What ``sigcontract VERB --help`` says first; the summary where it is left out.
+        First paragraph of ``sigcontract COMMAND --help``; default: the summary.
 
     Returns
     -------
@@ -86,13 +86,13 @@ def add_command(  # noqa: PLR0913  each is one fact of a command, given by keywo
         "--format",
         choices=formats,
         default=formats[0],
-        help=f"form of the result on standard output (default: {formats[0]})",
+        help=f"format of the result on standard output (default: {formats[0]})",
     )
     return parser
 
 
 def paragraphs(text: str) -> str:
-    """Return prose, parted by blank lines, wrapped to the terminal like the rest of a help; examples are not."""
+    """Wrap paragraphs, separated by blank lines, to the terminal's width."""
     return "\n\n".join(fill(part, columns() - 2) for part in text.strip().split("\n\n"))
 
 

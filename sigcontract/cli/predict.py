@@ -1,4 +1,4 @@
-"""``sigcontract predict``: what cuGraphExecUpdate would answer, where it would stop, and what would run then."""
+"""``sigcontract predict``: what cuGraphExecUpdate returns, at which node it fails, and what runs afterwards."""
 
 import argparse
 import sys
@@ -19,19 +19,19 @@ __all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract predict server.dump.json --held bs=1 --candidate bs=2
-                                                                why an update of the one to the other fails
+                                                                why the update fails
 sigcontract predict server.dump.json --held bs=2 --candidate bs=1 --fixed bs=1
-                                                                and back, of an executable first launched with bs=1
+                                                                and back, for an executable first launched with bs=1
 sigcontract predict a.dump.json b.dump.json --held bs=1 --candidate bs=1 --flags USE_NODE_PRIORITY
                                                                 two dumps of one process
 """
 
 _DESCRIPTION = """\
-Predict cuGraphExecUpdate of an executable that holds one graph to another one of the same process: the driver's result,
-error node and from-node by path, whether the executable would then run what a fresh one runs, and why not.
+Predict cuGraphExecUpdate of an executable to another graph of the same process: the driver's result, its error node and
+error-from node by path, and whether the executable then runs what a fresh instantiation runs, and if not, why.
 
-exit status: 0 the update is taken and carried out, 1 it is refused or leaves old values, 2 wrong usage or input, 3
-cannot tell
+exit status: 0 the update succeeds and takes effect, 1 it is rejected or leaves stale values, 2 wrong usage or input, 3
+undetermined
 """
 
 _STATUS = {Verdict.REJECTED: Exit.GATE, Verdict.STALE: Exit.GATE, Verdict.UNDETERMINED: Exit.UNDETERMINED}
@@ -42,26 +42,24 @@ def register(subparsers: Subparsers) -> None:
     parser = add_command(
         subparsers,
         "predict",
-        summary="predict an update of an executable from one graph to another, and say why it fails",
+        summary="predict an update of an executable from one graph to another",
         description=_DESCRIPTION,
         example=_EXAMPLE,
     )
-    parser.add_argument("dumps", metavar="DUMP", nargs="+", help="a dump; the candidate is in the second of two")
-    parser.add_argument("--held", metavar="LABEL", required=True, help="the graph that the executable holds")
+    parser.add_argument("dumps", metavar="DUMP", nargs="+", help="a dump, or two: the second holds the candidate")
+    parser.add_argument("--held", metavar="LABEL", required=True, help="the graph the executable holds")
     parser.add_argument("--candidate", metavar="LABEL", required=True, help="the graph to update it to")
     parser.add_argument(
-        "--fixed", metavar="LABEL", help="the graph that the executable was first launched with (default: --held)"
+        "--fixed", metavar="LABEL", help="the graph of the executable's first launch or upload (default: --held)"
     )
     add_flags(parser)
-    parser.add_argument(
-        "--profile", metavar="ID|FILE", help="driver profile to judge by (default: the one that the dumps name)"
-    )
+    parser.add_argument("--profile", metavar="ID|FILE", help="driver profile (default: the one named in the dumps)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Predict and show."""
-    if len(args.dumps) > 2:  # noqa: PLR2004  of the one held, and of the candidate
-        raise UsageError("predict takes one dump, or two of one process: that of --held, then that of --candidate")
+    if len(args.dumps) > 2:  # noqa: PLR2004  one with the held graph, one with the candidate
+        raise UsageError("predict takes one dump, or two of one process: of --held, then of --candidate")
     dumps = [load(path, expect=SignatureDump) for path in args.dumps]
     first, last = dumps[0], dumps[-1]
     if first is not last:
@@ -100,12 +98,12 @@ def _graph(dump: SignatureDump, label: str, file: str) -> GraphSignature:
 
 
 def _check_one_process(first: SignatureDump, last: SignatureDump, files: list[str]) -> None:
-    """Refuse dumps of which it is not known that one process wrote them: handles mean nothing in another."""
+    """Refuse dumps not known to come from one process: handles mean nothing in another."""
     names = [(dump.environment.hostname, dump.environment.process_id) for dump in (first, last)]
     if names[0] != names[1] or None in names[0]:
         old, new = (Path(file).name for file in files)
         raise NotComparableError(
-            f"{old} and {new} are not known to be of one process, and an executable belongs to one; "
+            f"{old} and {new} are not known to come from one process, and an executable belongs to one; "
             "`sigcontract diff` compares two runs",
             code="two_processes",
         )

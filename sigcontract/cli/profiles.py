@@ -1,4 +1,4 @@
-"""Driver profiles that a command line names: a shipped one by its id, or a file."""
+"""Driver profiles on the command line: a shipped profile's id, or a file."""
 
 from sigcontract.errors import FileError, UsageError
 from sigcontract.model import (
@@ -13,17 +13,17 @@ __all__ = ["load_profile", "shipped"]
 
 
 def shipped(name: str) -> DriverProfile | None:
-    """Return the shipped profile of that id, None where there is none."""
+    """Return the shipped profile of that id, or None."""
     return shipped_profile(name) if name in PROFILES else None
 
 
 def load_profile(name: str) -> DriverProfile:
-    """Return the shipped profile of that id, or the one in that file.
+    """Return the shipped profile of that id, or the profile in that file.
 
     Raises
     ------
     SigcontractError
-        It is neither, or the file holds no profile.
+        It is neither, or the file holds another document.
     """
     profile = shipped(name)
     if profile is not None:
@@ -31,4 +31,4 @@ def load_profile(name: str) -> DriverProfile:
     try:
         return load(name, expect=DriverProfile)
     except FileError as error:
-        raise UsageError(f"{name!r} is no shipped profile ({', '.join(PROFILES)}), and {error}") from error
+        raise UsageError(f"{name!r} is not a shipped profile ({', '.join(PROFILES)}), and {error}") from error

@@ -1,4 +1,4 @@
-"""``sigcontract record``: run a program unchanged and record every CUDA graph that it instantiates."""
+"""``sigcontract record``: record every CUDA graph that an unmodified program instantiates."""
 
 import argparse
 import functools
@@ -32,10 +32,10 @@ from sigcontract.report import (
 __all__ = ["register", "run"]
 
 _DESCRIPTION = """\
-Run a program unchanged and write one dump per process with every CUDA graph, as it was instantiated.
+Run an unmodified program and write one dump per process with every CUDA graph it instantiates.
 
-Python processes that the program starts are recorded too. The program's output, signals and exit status stay its own:
-this command exits as the program did. What was recorded, and what is missing, is told on standard error at the end.
+Python child processes are recorded too. The program keeps its output and signals, and this command exits with its
+status. A summary of what was recorded, and what is missing, goes to standard error at the end.
 """
 
 _EXAMPLE = """\
@@ -49,14 +49,14 @@ def register(subparsers: Subparsers) -> None:
     """Add the command's parser."""
     parser: Parser = subparsers.add_parser(
         "record",
-        help="run a program and record the graphs that it instantiates",
+        help="run a program and record the graphs it instantiates",
         description=paragraphs(_DESCRIPTION),
         epilog=_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         usage="sigcontract record -o DIR [options] (-- PROGRAM [ARGUMENT ...] | -m MODULE [ARGUMENT ...])",
     )
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="folder for the dumps")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="directory for the dumps")
     parser.add_argument(
         "--label",
         default=DEFAULT_LABEL,
@@ -74,35 +74,35 @@ def register(subparsers: Subparsers) -> None:
         type=_count,
         default=0,
         metavar="N",
-        help="exit with status 1 where the program ends well and fewer graphs were recorded, in all processes together",
+        help="exit with status 1 if the program succeeds but fewer graphs were recorded in all processes together",
     )
-    parser.add_argument("--format", choices=("json", "msgpack"), default="json", help="form of the dumps")
-    parser.add_argument("--stacks", action="store_true", help="keep the Python stack of every instantiation")
+    parser.add_argument("--format", choices=("json", "msgpack"), default="json", help="format of the dumps")
+    parser.add_argument("--stacks", action="store_true", help="record the Python stack of every instantiation")
     parser.add_argument(
         "--code",
         choices=("images", "all", "none"),
         default="images",
-        help="where machine code is taken from: images that the program loads, as JIT compilers do; all: also from fat "
+        help="where machine code is read from: images that the program loads, as JIT compilers do; all: also fat "
         "binaries and PTX, which may lock up a program with threads (docs/observe.md); none (default: %(default)s)",
     )
-    parser.add_argument("--no-host", action="store_true", help="leave host and process id out of the dumps")
+    parser.add_argument("--no-host", action="store_true", help="omit host and process id from the dumps")
     parser.add_argument(
         "--signal",
         default="SIGUSR2",
         metavar="NAME",
-        help="signal on which a process writes its dump at once, or 'none' (default: %(default)s)",
+        help="signal that makes a process write its dump, or 'none' (default: %(default)s)",
     )
     parser.add_argument(
         "--at",
         action="append",
         default=[],
         metavar="MODULE",
-        help="begin at the import of this module instead of at that of a known user of CUDA; may be repeated",
+        help="start at the import of this module instead of a known user of CUDA; may be repeated",
     )
     parser.add_argument("--report", metavar="FILE", type=Path, help="also write what was recorded as JSON")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(command=[])
-    # On the instance: argparse knows no option that ends all options, and drops a -- that is the program's.
+    # On the instance: argparse has no option that ends all options, and drops a -- meant for the program.
     parse: Any = functools.partial(_parse, parser.parse_known_args)
     parser.parse_known_args = parse  # type: ignore[method-assign]
 
@@ -112,15 +112,15 @@ def _parse(
     arguments: list[str],
     namespace: argparse.Namespace | None = None,
 ) -> tuple[argparse.Namespace, list[str]]:
-    """Parse what stands before ``--`` or ``-m``; what comes after is the program's, untouched."""
+    """Parse up to ``--`` or ``-m``; the rest belongs to the program."""
     place = next((place for place, word in enumerate(arguments) if word in ("--", "-m")), len(arguments))
     args, rest = parse(arguments[:place], namespace)
     word, after = arguments[place : place + 1], arguments[place + 1 :]
-    if args.program:  # the word is the program's as well: record -o dumps python -m serve
+    if args.program:  # the program may use -m too: record -o dumps python -m serve
         args.command = [*args.program, *word, *after]
     elif word == ["-m"]:
         if not after:
-            raise UsageError("-m needs the name of a module; `sigcontract record --help` shows the usage")
+            raise UsageError("-m needs a module name; `sigcontract record --help` shows the usage")
         args.command = [sys.executable, "-m", *after]
     else:
         args.command = after
@@ -128,19 +128,17 @@ def _parse(
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it, and return the program's exit status.
+    """Run the program and return its exit status.
 
     Raises
     ------
     UsageError
-        There is no program, or a setting names something that there is not.
+        No program is given, or a setting is unknown.
     FileError
-        The folder cannot be written to, or the program cannot be run. The program was not started.
+        The directory is not writable, or the program cannot be run. It was not started.
     """
     if not args.command:
-        raise UsageError(
-            "there is no program to run; give it behind --, as: sigcontract record -o dumps -- python x.py"
-        )
+        raise UsageError("no program given; put it after --, as in: sigcontract record -o dumps -- python x.py")
     settings = RecordSettings(
         label=args.label,
         name=args.name,
@@ -172,11 +170,11 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _status_folder() -> Iterator[Path]:
-    """Make the folder that recorded processes report to. What cannot be removed must not cost the program's status."""
+    """Create the directory that recorded processes report to. Failing to remove it does not change the exit status."""
     try:
         folder = tempfile.TemporaryDirectory(prefix="sigcontract-record-", ignore_cleanup_errors=True)
     except OSError as error:
-        msg = f"nothing can be written to {tempfile.gettempdir()}: {error.strerror}; set TMPDIR to another folder"
+        msg = f"cannot write to {tempfile.gettempdir()}: {error.strerror}; set TMPDIR to another directory"
         raise FileError(msg, file=tempfile.gettempdir()) from error
     with folder as name:
         yield Path(name)
@@ -184,16 +182,16 @@ def _status_folder() -> Iterator[Path]:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of graphs")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of graphs")
     return int(text)
 
 
 def _writable(folder: Path) -> Path:
-    """Return the folder as an absolute path, made and tried: better to fail now than after an hour of capturing."""
+    """Create the directory, test that it is writable, and return its absolute path. Better now than after an hour."""
     try:
         str(folder.resolve()).encode()
     except UnicodeEncodeError as error:
-        msg = f"{folder} is not UTF-8, so that no report can name it; name another folder with -o"
+        msg = f"{folder} is not UTF-8, so no report can name it; name another directory with -o"
         raise FileError(msg, file=str(folder)) from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -201,13 +199,13 @@ def _writable(folder: Path) -> Path:
             file.write(b"\0")
             file.flush()
     except OSError as error:
-        msg = f"nothing can be written to {folder}: {error.strerror}; name another folder with -o"
+        msg = f"cannot write to {folder}: {error.strerror}; name another directory with -o"
         raise FileError(msg, file=str(folder)) from error
     return folder.resolve()
 
 
 def _end_by(number: int) -> None:
-    """End by the signal that ended the program, so that whoever waits for this process sees the same."""
+    """Die of the signal that ended the program, so the parent process sees the same status."""
     sys.stdout.flush()
     sys.stderr.flush()
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
@@ -217,7 +215,7 @@ def _end_by(number: int) -> None:
 
 
 def _tell(reports: list[ProcessReport], folder: Path) -> None:
-    with suppress(OSError):  # whoever closed standard error reads nothing; the status is the program's all the same
+    with suppress(OSError):  # standard error may be closed; the exit status is the program's regardless
         for line in _lines(reports, folder):
             sys.stderr.write(f"sigcontract: record: {safe(line)}\n")
 
@@ -232,19 +230,19 @@ def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
     elif reports:
         yield "nothing was recorded: no graph was instantiated"
     else:
-        yield "nothing was recorded: no Python process imported a module that is known to use CUDA (--at names others)"
+        yield "nothing was recorded: no Python process imported a module known to use CUDA (--at names others)"
     for report in reports:
         if report.dump is not None:
-            state = "" if report.complete else ", did not end in order: what came after its last write is missing"
+            state = "" if report.complete else ", did not exit cleanly: graphs after its last write are missing"
             yield f"{Path(report.dump).name}: {counted(report.graphs, 'graph')}{state}"
             if report.unknown_code:
                 unknown = counted(report.unknown_code, "function")
                 yield (
-                    f"{Path(report.dump).name}: the machine code of {unknown} is not known, so no other run can be "
-                    "proven to run the same; --code all sees more (docs/observe.md says at what risk)"
+                    f"{Path(report.dump).name}: the machine code of {unknown} is unknown, so no other run can be "
+                    "proven equal; --code all observes more, at a risk described in docs/observe.md"
                 )
         elif not report.complete and not report.problems:
-            yield f"process {report.process_id} ({report.program}) did not report its end; it had written nothing"
+            yield f"process {report.process_id} ({report.program}) did not exit cleanly and wrote nothing"
         for problem in report.problems:
             yield f"process {report.process_id} ({report.program}): {problem}"
 
@@ -254,4 +252,4 @@ def _save_report(path: Path, reports: list[ProcessReport]) -> None:
         path.write_bytes(msgspec.json.format(msgspec.json.encode(reports), indent=2) + b"\n")
     except OSError as error:
         with suppress(OSError):
-            sys.stderr.write(f"sigcontract: record: the report could not be written to {path}: {error.strerror}\n")
+            sys.stderr.write(f"sigcontract: record: cannot write the report to {path}: {error.strerror}\n")

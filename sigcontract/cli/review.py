@@ -11,9 +11,9 @@ from sigcontract.cli.terminal import columns, use_color
 from sigcontract.errors import FileError, SigcontractError, UsageError
 from sigcontract.golden import (
     Agreement,
+    compare_with_golden,
     decode_golden,
     golden_of_pending,
-    hold_against_golden,
     in_ci,
     pending_files,
 )
@@ -25,18 +25,18 @@ __all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract review                              show and ask about every pending golden below this folder
-sigcontract review tests/goldens/test_decode    those of one test module
-sigcontract review --accept                     accept all, unseen
+sigcontract review tests/goldens/test_decode    the goldens of one test module
+sigcontract review --accept                     accept all without showing them
 sigcontract review --reject                     delete all pending files
 sigcontract review --format json                list them, change nothing
 """
 
 _DESCRIPTION = """\
 Walk through the pending goldens, NAME.json.new, that failed checks of the pytest plugin wrote: show how each differs
-from its golden, and accept it in the golden's place, reject (delete) it, or skip it. Where standard input is no
-terminal and neither --accept nor --reject is given, each is shown and skipped. Goldens are not changed in CI.
+from its golden, then accept it as the golden, reject (delete) it, or skip it. Without a terminal and without --accept
+or --reject, each is shown and skipped. Goldens are not changed in CI.
 
-exit status: 0 nothing is pending any more, 1 some still are, 2 wrong usage, or a pending file that cannot be used
+exit status: 0 nothing left pending, 1 some are, 2 wrong usage or an unusable pending file
 """
 
 _Action = Literal["accept", "reject", "skip"]
@@ -45,7 +45,7 @@ _DONE: dict[_Action, str] = {"accept": "accepted", "reject": "rejected", "skip":
 
 
 class _Pending(NamedTuple):
-    """A pending file, its bytes, and how it differs from its golden; None and why where it is no golden itself."""
+    """A pending file, its bytes, and how it differs from its golden; None and the fault if it is invalid."""
 
     path: Path
     golden: Path
@@ -64,7 +64,11 @@ def register(subparsers: Subparsers) -> None:
         example=_EXAMPLE,
     )
     parser.add_argument(
-        "paths", metavar="PATH", nargs="*", default=["."], help="a pending file or a folder (default: this folder)"
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        default=["."],
+        help="a pending file or a directory (default: this directory)",
     )
     answer = parser.add_mutually_exclusive_group()
     answer.add_argument("--accept", action="store_true", help="accept all without asking")
@@ -72,9 +76,9 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Walk through the pending files, and say whether some are left."""
+    """Walk through the pending files; return whether some remain."""
     if args.accept and in_ci():
-        raise UsageError("goldens are not accepted in CI, where nobody reads the difference; accept where it is read")
+        raise UsageError("goldens are not accepted in CI; review them on your machine")
     fixed: _Action | None = "accept" if args.accept else "reject" if args.reject else None
     asks = fixed is None and args.format == "text" and sys.stdin is not None and sys.stdin.isatty()
     files = list(pending_files([Path(path) for path in args.paths]))
@@ -108,7 +112,7 @@ def _read(path: Path) -> _Pending:
     data = b""
     try:
         data = document_bytes(path, MAX_DOCUMENT_BYTES)
-        return _Pending(path, golden, data, hold_against_golden(decode_golden(data), golden), None)
+        return _Pending(path, golden, data, compare_with_golden(decode_golden(data), golden), None)
     except SigcontractError as error:
         return _Pending(path, golden, data, None, error)
 
@@ -117,14 +121,14 @@ def _show(pending: _Pending, at: str) -> None:
     sys.stdout.write(f"{at} {safe(str(pending.golden))}\n")
     if pending.found is None:
         fault = pending.fault
-        sys.stdout.write(f"the pending file cannot be used [{fault and fault.code}]: {safe(str(fault))}\n")
-        sys.stdout.write("run the test again to write it anew, or reject it\n")
+        sys.stdout.write(f"the pending file is invalid [{fault and fault.code}]: {safe(str(fault))}\n")
+        sys.stdout.write("run the test again to rewrite it, or reject it\n")
     else:
         sys.stdout.write(disagreement_text(pending.found, color=use_color(sys.stdout), width=columns()))
 
 
 def _asked(pending: _Pending) -> _Action | None:
-    """Return the answer of the person at the terminal, None to stop."""
+    """Prompt for an action; None means quit."""
     choices = "[r]eject, [s]kip, [q]uit" if pending.found is None else "[a]ccept, [r]eject, [s]kip, [q]uit"
     while True:
         sys.stdout.write(f"\n{choices}? ")
@@ -141,7 +145,7 @@ def _do(action: _Action, pending: _Pending) -> None:
     if action == "skip":
         return
     if action == "accept":
-        # What was shown, even if a test has written the file anew since.
+        # Write what was shown, even if a test has rewritten the file since.
         write_bytes(pending.golden, pending.data)
     try:
         pending.path.unlink()
@@ -155,7 +159,7 @@ def _as_record(pending: _Pending, action: _Action) -> PendingGolden:
     return PendingGolden(
         pending=escaped_name(str(pending.path)),
         golden=escaped_name(str(pending.golden)),
-        # A review is not strict: what is left open is no state of its own.
+        # A review is not strict: undetermined is not a state of its own.
         state="unusable" if found is None else "same" if found.state == "undetermined" else found.state,
         verdict=None if found is None or found.comparison is None else found.comparison.diff.verdict,
         error=None if pending.fault is None else pending.fault.code,

@@ -1,4 +1,4 @@
-"""``sigcontract rules``: what each finding's rule says, how it is known, and where from."""
+"""``sigcontract rules``: the rules behind findings: verdict, evidence, reason and source."""
 
 import argparse
 import sys
@@ -20,9 +20,9 @@ __all__ = ["register", "run"]
 
 _EXAMPLE = """\
 sigcontract rules                        every rule, one line each
-sigcontract rules kernel.cluster-dim     why it says what it says
+sigcontract rules kernel.cluster-dim     verdict, reason and source of one rule
 """
-#: A wider line of prose is hard to read.
+#: Maximum line width of prose, in characters.
 _WIDEST = 100
 
 
@@ -47,8 +47,8 @@ def _rule(rule_id: str) -> Rule:
     found = RULES.get(rule_id)
     if found is None:
         near = get_close_matches(rule_id, RULES, n=3) or [known for known in RULES if rule_id in known][:3]
-        hint = f"; near it are {', '.join(near)}" if near else "; `sigcontract rules` lists them"
-        raise UsageError(f"no rule is called {rule_id!r}{hint}")
+        hint = f"; similar: {', '.join(near)}" if near else "; `sigcontract rules` lists them"
+        raise UsageError(f"no rule {rule_id!r}{hint}")
     return found
 
 

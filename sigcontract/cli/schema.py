@@ -1,4 +1,4 @@
-"""``sigcontract schema``: the JSON Schemas of the documents."""
+"""``sigcontract schema``: the JSON Schemas of the documents, and their TypeScript types."""
 
 import argparse
 import sys
@@ -16,16 +16,19 @@ from sigcontract.wire import (
     schema,
     schema_sha256,
     schema_text,
+    typed_versions,
+    typescript_types,
     write_files,
 )
 
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract schema                        which documents and versions there are
-sigcontract schema sigcontract.dump       the schema of the newest version
-sigcontract schema sigcontract.dump 1     of an older one
-sigcontract schema --check schemas        exit status 1 where files are out of step with this release
+sigcontract schema                        list documents and versions
+sigcontract schema sigcontract.dump       the schema of the version written by default
+sigcontract schema sigcontract.dump 1     the schema of an older version
+sigcontract schema sigcontract.dump --lang typescript > dump.d.ts
+sigcontract schema --check schemas        exit status 1 if files differ from this release
 """
 
 
@@ -33,19 +36,30 @@ def register(subparsers: Subparsers) -> None:
     """Add the command's parser."""
     parser = add_command(subparsers, "schema", summary="list, print, write or check JSON Schemas", example=_EXAMPLE)
     parser.add_argument("document", metavar="DOCUMENT", nargs="?", help="print the schema of this document")
-    parser.add_argument("version", metavar="VERSION", nargs="?", type=int, help="of this version, not the newest")
+    parser.add_argument(
+        "version", metavar="VERSION", nargs="?", type=int, help="this version instead of the one written by default"
+    )
+    parser.add_argument(
+        "--lang",
+        choices=("json", "typescript"),
+        default="json",
+        help="JSON Schema (the default), or TypeScript declarations",
+    )
     folder = parser.add_mutually_exclusive_group()
-    folder.add_argument("--check", metavar="DIR", help="compare the files of a folder with this release")
-    folder.add_argument("--write", metavar="DIR", help="write every schema and their index into a folder")
+    folder.add_argument("--check", metavar="DIR", help="compare the files in a directory with this release")
+    folder.add_argument("--write", metavar="DIR", help="write every schema and the index into a directory")
 
 
 def run(args: argparse.Namespace) -> int:
     """List, print, write or check."""
     if args.document is not None:
         if args.check is not None or args.write is not None:
-            raise UsageError("--check and --write take every document; leave DOCUMENT out, or the option")
-        sys.stdout.write(schema_text(args.document, args.version))
+            raise UsageError("--check and --write cover every document; drop DOCUMENT or the option")
+        written = typescript_types if args.lang == "typescript" else schema_text
+        sys.stdout.write(written(args.document, args.version))
         return Exit.OK
+    if args.lang == "typescript" and (args.check is not None or args.write is not None):
+        raise UsageError("--check and --write apply to JSON Schemas only; name a DOCUMENT for its TypeScript types")
     if args.write is not None:
         write_files(Path(args.write))
         return _report(args, [])
@@ -58,7 +72,7 @@ def _out_of_step(folder: Path) -> list[str]:
     try:
         return check_files(folder)
     except (KeyError, TypeError, ValueError) as error:
-        msg = f"the index.json in {folder} is no index of schemas; write the files into an empty folder"
+        msg = f"the index.json in {folder} is not a schema index; write the files into an empty directory"
         raise DecodeError(msg, code="malformed") from error
 
 
@@ -66,7 +80,7 @@ def _report(args: argparse.Namespace, wrong: list[str]) -> int:
     if args.format == "json":
         write_json({"in_step": not wrong, "wrong": wrong})
     else:
-        sys.stdout.writelines(f"{safe(line)}\n" for line in wrong or [f"{len(FORMS)} schemas in step"])
+        sys.stdout.writelines(f"{safe(line)}\n" for line in wrong or [f"{len(FORMS)} schemas up to date"])
     return Exit.GATE if wrong else Exit.OK
 
 
@@ -78,6 +92,7 @@ def _list(args: argparse.Namespace) -> int:
             "sha256": schema_sha256(schema(form.document, form.version)),
         }
         for form in FORMS.values()
+        if args.lang == "json" or form.version in typed_versions(form.document)
     ]
     if args.format == "json":
         write_json({"schemas": found})

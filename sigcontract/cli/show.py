@@ -1,4 +1,4 @@
-"""``sigcontract show``: a dump as a table with repeated blocks folded, a driver profile as a table."""
+"""``sigcontract show``: show a dump with repeated blocks folded, or a driver profile."""
 
 import argparse
 import sys
@@ -55,18 +55,18 @@ from sigcontract.wire import (
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract show server.dump.json                         every graph, layers that repeat shown once
+sigcontract show server.dump.json                         every graph, repeated layers folded
 sigcontract show server.dump.json --graph decode/bs=4     one graph
 sigcontract show server.dump.json --nodes --attributes    every node with every launch attribute
 """
 
 
-#: Functions named of a graph that is not drawn again.
+#: Most functions named of a graph that is not drawn again.
 _SHOWN_FUNCTIONS = 4
 
 
 class _GraphView(NamedTuple):
-    """What is shown of one graph."""
+    """One graph as shown."""
 
     entry: LabeledGraph
     digest: str
@@ -86,14 +86,14 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a dump of any version or a profile (.json or .msgpack, also .gz and .zst), or a shipped profile's id",
+        help="a dump of any version, a profile (.json or .msgpack, also .gz and .zst), or a shipped profile's id",
     )
     parser.add_argument(
-        "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be given several times"
+        "--graph", action="append", default=[], metavar="LABEL", help="only this graph; may be repeated"
     )
-    parser.add_argument("--nodes", action="store_true", help="every node, nothing folded")
+    parser.add_argument("--nodes", action="store_true", help="every node, without folding")
     parser.add_argument(
-        "--attributes", action="store_true", help="every launch attribute of every node shown, and the function's facts"
+        "--attributes", action="store_true", help="every launch attribute and function attribute of the nodes shown"
     )
 
 
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     document = _document(args.file)
     if isinstance(document, DriverProfile):
         if args.format == "html":
-            raise UsageError("a profile has no form html; use text or json")
+            raise UsageError("a profile has no format html; use text or json")
         if args.format == "json":
             write_document(document)
         else:
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     functions = FunctionNumbers([entry.graph for entry in document.graphs])
     views: list[_GraphView] = []
     view_of: dict[int, _GraphView] = {}
-    for entry in chosen:  # many labels may be of one graph, as decoding makes equal ones
+    for entry in chosen:  # equal graphs decode to one object
         known = view_of.get(id(entry.graph)) or _view(entry, functions, unfolded=args.nodes)
         view_of[id(entry.graph)] = known
         views.append(known._replace(entry=entry))
@@ -164,6 +164,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
     yield from _wrapped(_environment_lines(dump), width)
     distinct = {id(view.entry.graph): view.entry.graph for view in views}
     everywhere = kernels_of(distinct.values())
+    usual_everywhere = usual_attributes(everywhere)
     summaries = {number: graph.summary for number, graph in distinct.items()}
     general = list(summary_lines(everywhere, parts=False))
     yield from _wrapped(general, width)
@@ -181,12 +182,12 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
         if twin is not view and not args.nodes:
             others = _other_functions(twin, view)
             yield from _wrapped(
-                [f"as {safe(twin.entry.label)}, handles and addresses aside{others}"], width, indent="  "
+                [f"same as {safe(twin.entry.label)} except handles and addresses{others}"], width, indent="  "
             )
             continue
         kernels = kernels_of([view.entry.graph])
         yield from _wrapped((line for line in summary_lines(kernels) if line not in general), width, indent="  ")
-        usual = usual_attributes(kernels) | usual_attributes(everywhere)
+        usual = {**usual_everywhere, **usual_attributes(kernels)}
         whole = [FoldedBlock(block=Block(0, len(view.rows), 1), tail=0)]
         blocks = whole if args.nodes else folded_rows(view.rows)
         table = table_lines(view.rows, blocks, width - 2, usual=usual, attributes=args.attributes)
@@ -194,14 +195,14 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
 
 
 def _names_kept(names: set[str]) -> Iterator[str]:
-    """Yield how many names are shown as recorded, because what they stand for is out of all proportion."""
+    """Yield how many names are shown mangled, as demangling makes them far too long."""
     kept = sum(map(is_too_long, names))
     if kept:
-        yield f"{counted(kept, 'kernel name')} as recorded: demangled, the text would be many times as long"
+        yield f"{counted(kept, 'kernel name')} shown mangled: demangling makes them many times longer"
 
 
 def _other_functions(first: _GraphView, view: _GraphView) -> str:
-    """Return which functions two graphs of one digest do not have in common: a name may stand for several."""
+    """Return the functions in which two graphs of one digest differ; several functions may share a name."""
     if first.entry.graph is view.entry.graph:
         return ""
     marks = {
@@ -210,18 +211,18 @@ def _other_functions(first: _GraphView, view: _GraphView) -> str:
         if known.function != row.function
     }
     more = f" and {len(marks) - _SHOWN_FUNCTIONS} more" if len(marks) > _SHOWN_FUNCTIONS else ""
-    return f"; its functions are others: {', '.join([*marks][:_SHOWN_FUNCTIONS])}{more}" if marks else ""
+    return f"; with other functions: {', '.join([*marks][:_SHOWN_FUNCTIONS])}{more}" if marks else ""
 
 
 def _wrapped(lines: Iterable[str], width: int, *, indent: str = "") -> Iterator[str]:
-    """Yield lines broken at blanks, what goes on after a break indented."""
+    """Yield lines wrapped at spaces, continuation lines indented."""
     for line in lines:
         yield from wrap(line, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
 def _environment_lines(dump: SignatureDump) -> Iterator[str]:
     environment = dump.environment
-    state = "complete" if dump.complete else "INCOMPLETE: what came after the last write is missing"
+    state = "complete" if dump.complete else "INCOMPLETE: graphs after the last write are missing"
     writer = safe(f"sigcontract {environment.sigcontract_version}, {environment.created_at}")
     yield f"{counted(len(dump.graphs), 'graph')}, {state}; written by {writer}"
     yield from (safe(line) for line in _provenance(environment))
@@ -237,7 +238,7 @@ def _provenance(environment: Environment) -> Iterator[str]:
     if any(process):
         yield ", ".join(filter(None, process))
     version = environment.cuda_driver_version
-    cuda = f"CUDA {version // 1000}.{version % 1000 // 10}" if version is not None else "CUDA version not known"
+    cuda = f"CUDA {version // 1000}.{version % 1000 // 10}" if version is not None else "unknown CUDA version"
     display = f", driver {environment.display_driver_version}" if environment.display_driver_version else ""
     devices = "".join(
         f"; device {device.ordinal} {device.name} ({device.compute_capability_major}.{device.compute_capability_minor})"
@@ -249,5 +250,5 @@ def _provenance(environment: Environment) -> Iterator[str]:
 
 
 def _digest_start(digest: str) -> str:
-    """Return enough of a digest to tell graphs apart by eye."""
+    """Return the first characters of a digest."""
     return digest[: len("sha256:") + 12]

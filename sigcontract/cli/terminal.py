@@ -1,4 +1,4 @@
-"""What a terminal is told that a file is not: colour, lines of its width, and progress."""
+"""Terminal output: colour, line width and progress."""
 
 import os
 import shutil
@@ -16,18 +16,18 @@ __all__ = ["columns", "progress", "status_line", "use_color"]
 
 _Item = TypeVar("_Item")
 
-#: Columns of what is no terminal, and those below which nothing is cut to fit.
+#: Columns assumed without a terminal, and the fewest that text is cut to.
 _USUAL_COLUMNS = 120
 _FEWEST_COLUMNS = 40
-#: Work that ends sooner needs no progress line.
+#: Shorter work shows no progress.
 _QUIET_SECONDS = 0.5
 
 
 def use_color(stream: TextIO) -> bool:
-    """Say whether to colour what goes to the stream.
+    """Return whether to colour output to the stream.
 
-    ``NO_COLOR`` wins over ``FORCE_COLOR`` (either counts when it is not empty), then ``TERM=dumb``, then whether
-    the stream is a terminal: the order in which Python itself decides.
+    ``NO_COLOR`` wins over ``FORCE_COLOR`` (either counts when it is not empty), then ``TERM=dumb``, then whether the
+    stream is a terminal: the order that Python itself uses.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -37,15 +37,15 @@ def use_color(stream: TextIO) -> bool:
 
 
 def columns() -> int:
-    """Return how many columns a line on standard output should keep to: ``COLUMNS``, else what the terminal has."""
+    """Return the line width of standard output in columns: ``COLUMNS``, else the terminal's."""
     return max(_FEWEST_COLUMNS, shutil.get_terminal_size((_USUAL_COLUMNS, 0)).columns)
 
 
 @contextmanager
 def status_line() -> Iterator[Callable[[str], None]]:
-    """Give a function that says on standard error what is in work, where that is a terminal and it takes long.
+    """Yield a function that shows progress on standard error, if that is a terminal and the work takes long.
 
-    Each text takes the place of the one before, and the last is erased, so that nothing remains between results.
+    Each text replaces the one before. The last is erased, leaving only results.
     """
     stream = sys.stderr
     if not stream.isatty():
@@ -78,4 +78,4 @@ def progress(items: Sequence[_Item], describe: Callable[[_Item], str]) -> Iterat
 
 
 def _say_nothing(_text: str) -> None:
-    """Nobody watches."""
+    """Show nothing: not a terminal."""

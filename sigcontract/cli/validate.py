@@ -32,27 +32,27 @@ from sigcontract.wire import (
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract validate server.dump.json              every fault with its place, or what the file holds
-sigcontract validate ranks/*.dump.json.zst         many files; exit status 2 where one of them is faulty
+sigcontract validate server.dump.json              every fault with its path, or a summary
+sigcontract validate ranks/*.dump.json.zst         many files; exit status 2 if any is invalid
 """
 
 
-#: Remarks shown of one file.
+#: Most remarks shown per file.
 _REMARKS: Final = 8
 
 
 class _Checked(NamedTuple):
-    """What was found in one file."""
+    """The result for one file."""
 
     file: str
     faults: Sequence[SigcontractError]
-    #: What it holds, None where it is faulty; the number of graphs where it is a dump.
+    #: The document it holds, None if invalid; the number of graphs if it is a dump.
     document: str | None = None
     version: int | None = None
     graphs: int | None = None
-    #: Whether the writer of a dump ended in order; None where it is no dump.
+    #: Whether the writer of the dump exited cleanly; None if it is not a dump.
     complete: bool | None = None
-    #: What is valid, and cannot be right.
+    #: Valid, but cannot be right.
     remarks: Sequence[FileRemark] = ()
 
 
@@ -63,7 +63,7 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check the files; a faulty one does not keep the others from being checked."""
+    """Check all files, also after an invalid one."""
     checked = [_check(file) for file in progress(args.files, str)]
     if args.format == "json":
         write_document(ValidationReport(files=tuple(map(_as_record, checked))))
@@ -89,14 +89,14 @@ def _check(file: str) -> _Checked:
 
 
 def _remarks(dump: SignatureDump) -> Iterator[FileRemark]:
-    """Yield where a kernel could not be launched as it is recorded, once for each graph."""
+    """Yield the first kernel of each graph that cannot be launched as recorded."""
     for entry in dump.graphs:
         found = list(unlaunchable(entry.graph))
         if found:
             more = f", and {len(found) - 1} more like it" if len(found) > 1 else ""
             message = (
-                f"{found[0].path}: grid {found[0].grid} is no multiple of cluster {found[0].cluster}"
-                f"{more}: no launch takes that"
+                f"{found[0].path}: grid {found[0].grid} is not a multiple of cluster {found[0].cluster}"
+                f"{more}; such a launch fails"
             )
             yield FileRemark(label=entry.label, message=message)
 
@@ -104,7 +104,7 @@ def _remarks(dump: SignatureDump) -> Iterator[FileRemark]:
 def _lines(found: _Checked) -> list[str]:
     if not found.faults:
         size = "" if found.graphs is None else f", {counted(found.graphs, 'graph')}"
-        cut = ", incomplete: what came after its writer's last write is missing" if found.complete is False else ""
+        cut = ", incomplete: graphs after the last write are missing" if found.complete is False else ""
         remarks = [f"  remark: {remark.label}: {remark.message}" for remark in found.remarks[:_REMARKS]]
         if len(found.remarks) > _REMARKS:
             remarks.append(f"  and {counted(len(found.remarks) - _REMARKS, 'more remark')}; --format json lists them")

@@ -1,7 +1,7 @@
-"""Text of files that GitHub's runner would take for its own commands.
+"""Escape text that GitHub's runner would take for a workflow command.
 
-A line of a step's log that begins with ``::``, blanks aside, and ``##[`` anywhere in a line are commands to the runner.
-A label or a kernel's name that says so could fake annotations, or mute those of a gate.
+``::`` at the start of a line of a step's log, after blanks, and ``##[`` anywhere are commands to the runner. A label or
+kernel name that holds one could fake annotations or hide a gate's.
 """
 
 import os
@@ -14,27 +14,27 @@ from typing import Any, TextIO, cast
 __all__ = ["commands", "without_commands"]
 
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
-#: What may be the beginning of a command at the end of a piece.
+#: A possible start of a command at the end of a chunk.
 _BEGINNING = re.compile(r"(?:^[^\S\n]*:?|#{1,2})\Z", re.MULTILINE)
-#: Stands before a piece that does not begin a line.
+#: Prepended to a chunk that does not start a line.
 _MIDDLE = "\0"
 
 
 class _Guarded:
-    """A stream on which nothing is a command: ``##[`` and ``::`` at a line's start are escaped.
+    """A stream without commands: ``##[`` and ``::`` at the start of a line are escaped.
 
-    In JSON both can stand in strings only, and the first is escaped as JSON does it: a parser reads what was meant.
+    In JSON both occur in strings only, and ``##[`` is escaped as JSON does, so parsed values do not change.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        #: What of the last piece may be the beginning of a command.
+        #: The end of the last chunk that may start a command.
         self._held = ""
-        #: Whether the line has nothing but blanks so far.
+        #: Whether the line is blank so far.
         self._blank = True
 
     def write(self, text: str) -> int:
-        """Write the text, and return the length that it had."""
+        """Write the text and return its length."""
         said = ("" if self._blank else _MIDDLE) + self._held + text
         said = _COMMAND.sub(r"\1\\x3a", said.replace("##[", "#\\u0023["))
         beginning = _BEGINNING.search(said)
@@ -43,7 +43,7 @@ class _Guarded:
         return len(text)
 
     def flush(self) -> None:
-        """Write all that there is."""
+        """Write what is held back."""
         self._write(("" if self._blank else _MIDDLE) + self._held)
         self._held = ""
         self.stream.flush()
@@ -53,7 +53,7 @@ class _Guarded:
         self._blank = not said.rpartition("\n")[2].strip(" \t\r\f\v")
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each of the lines."""
+        """Write the lines."""
         for line in lines:
             self.write(line)
 
@@ -63,7 +63,7 @@ class _Guarded:
 
 @contextmanager
 def without_commands() -> Iterator[None]:
-    """Under GitHub Actions, let nothing that is written to standard output and error be a command to the runner."""
+    """Under GitHub Actions, escape workflow commands on standard output and error."""
     if not os.environ.get("GITHUB_ACTIONS"):
         yield
         return
@@ -76,5 +76,5 @@ def without_commands() -> Iterator[None]:
 
 
 def commands(stream: TextIO) -> TextIO:
-    """Return the stream for what is meant as commands."""
+    """Return the stream for real commands."""
     return stream.stream if isinstance(stream, _Guarded) else stream

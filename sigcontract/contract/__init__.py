@@ -1,4 +1,4 @@
-"""What a dump is held against: the contract file, its clauses, suppressions and baselines."""
+"""Contracts for dumps: the contract file, its clauses, suppressions and baselines."""
 
 from sigcontract.doors import attach
 

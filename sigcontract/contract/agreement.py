@@ -1,4 +1,4 @@
-"""Graphs held against golden ones: each difference passes or does not, and what decided is kept."""
+"""Compare graphs with golden ones; decide whether each difference passes, and by what."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -29,7 +29,7 @@ from sigcontract.update import bounded
 
 __all__ = ["Agreement"]
 
-#: What `compare.gate` is set to, so that what is worse than the worst verdict allowed fails. None: no known one does.
+#: The `compare.gate` that fails what exceeds the worst verdict allowed. None: no known verdict fails.
 _GATES: Final[dict[WorstVerdict, str | None]] = {
     "identical": "any",
     "harmless": "updatable",
@@ -45,7 +45,7 @@ _ENVIRONMENT: Final = frozenset({"environment.driver", "environment.device"})
 
 
 class _Terms(NamedTuple):
-    """What one clause allows."""
+    """Differences that one clause allows."""
 
     worst: WorstVerdict
     vary: tuple[str, ...]
@@ -54,7 +54,7 @@ class _Terms(NamedTuple):
 
 
 class Agreement:
-    """Compares a dump with the golden dumps of a contract, each pair of dump and policy once."""
+    """Compares a dump with the golden dumps of a contract, once per golden dump and policy."""
 
     def __init__(
         self, dump: SignatureDump, file: ContractFile, profile: DriverProfile | None, suppressions: Suppressions
@@ -67,7 +67,7 @@ class Agreement:
         self._diffs: dict[tuple[str, str], DumpDiff] = {}
 
     def checks(self, clauses: Sequence[tuple[str, GraphClause]]) -> Iterator[ClauseCheck]:
-        """Yield what each clause with a golden dump finds; what the dumps as wholes differ in once for each dump."""
+        """Yield the check of each clause with a golden dump, and one of the environment per golden dump."""
         seen: set[tuple[str, str]] = set()
         for path, clause in clauses:
             golden = clause.golden or self._file.contract.golden
@@ -96,7 +96,7 @@ class Agreement:
         return self._diffs[key]
 
     def _diff_from_one(self, golden: str, label: str, policy: str, clause: GraphClause) -> DumpDiff:
-        """Return the differences of every graph that a clause names from one golden graph."""
+        """Compare every graph of a clause with one golden graph."""
         old = self._goldens.dump(self._file.beside(golden))
         self._goldens.graph(self._file.beside(golden), label)
         pairs = [(label, entry.label) for entry in self._dump.graphs if matches(clause.label, entry.label)]
@@ -168,7 +168,7 @@ class Agreement:
         return _Terms(clause.worst or whole.worst, whole.vary + clause.vary, whole.rules | clause.rules, of_drivers)
 
     def _judged(self, finding: Finding, alone: DumpDiff, labels: tuple[str, ...], terms: _Terms) -> CheckedFinding:
-        """Say whether a finding, which is the only one of a diff, passes."""
+        """Judge one finding, the only one of a diff."""
         answer = _by_verdict(finding, alone, terms.worst)
         by: DecidedBy
         suppression = None
@@ -188,7 +188,7 @@ class Agreement:
 
 
 def _allowed_by(finding: Finding, labels: tuple[str, ...], terms: _Terms) -> DecidedBy | None:
-    """Return what lets a finding pass that the worst verdict does not. What is stale passes where that is said."""
+    """Return what allows a finding beyond the worst verdict; stale findings must be allowed explicitly."""
     if terms.of_drivers and finding.rule in _ENVIRONMENT:
         return "driver"
     rule_answer, stale = terms.rules.get(finding.rule), finding.verdict is Verdict.STALE
@@ -199,7 +199,7 @@ def _allowed_by(finding: Finding, labels: tuple[str, ...], terms: _Terms) -> Dec
 
 def _by_verdict(finding: Finding, alone: DumpDiff, worst: WorstVerdict) -> Answer:
     if finding.rule in _UNMATCHED:
-        return "failed"  # a graph that is missing, or that nobody agreed to, has no verdict to allow
+        return "failed"  # a missing or unexpected graph has no verdict to allow
     at = _GATES[worst]
     if at is not None:
         return gate(alone, at)
@@ -208,13 +208,13 @@ def _by_verdict(finding: Finding, alone: DumpDiff, worst: WorstVerdict) -> Answe
 
 
 def _varies(finding: Finding, fields: tuple[str, ...]) -> bool:
-    """Say whether a finding is about a field that may vary, at every place that it lists."""
+    """Whether a finding is about a field that may vary, at every path it lists."""
     names = [_field(path) for path in (finding.path, *finding.also)]
     return all(any(_is_within(name, field) for field in fields) for name in names)
 
 
 def _field(path: str) -> str:
-    """Return the field that a path names below its innermost node: ``grid_dim`` of ``nodes[3].grid_dim``."""
+    """Return the field of a path below its innermost node: ``grid_dim`` of ``nodes[3].grid_dim``."""
     _, edge, rest = path.rpartition("dependencies[")
     if edge and "nodes[" not in rest:
         return "dependencies"
@@ -235,6 +235,6 @@ def _found(findings: tuple[CheckedFinding, ...]) -> str:
         return "no differences"
     kept = [each.finding for each in findings if each.answer != "passed"]
     allowed = len(findings) - len(kept)
-    parts = [f"{len(kept)} not agreed, the worst {Verdict.worst(each.verdict for each in kept)}"] if kept else []
+    parts = [f"{len(kept)} not allowed, worst verdict {Verdict.worst(each.verdict for each in kept)}"] if kept else []
     parts += [f"{allowed} allowed"] if allowed else []
     return f"{len(findings)} difference{'s' if len(findings) > 1 else ''}: {', '.join(parts)}"

@@ -1,4 +1,4 @@
-"""The golden dumps of a contract: each file is read once."""
+"""The golden dumps of a contract, each file read once."""
 
 import json
 from os import PathLike
@@ -19,7 +19,7 @@ class GoldenDumps:
         self._labels: dict[Path, dict[str, int]] = {}
 
     def dump(self, path: Path) -> SignatureDump:
-        """Return the dump in a file. Raises SigcontractError as `sigcontract.load` does."""
+        """Return the dump in a file. Raises as `sigcontract.load`."""
         if path not in self._dumps:
             self._dumps[path] = load(path, expect=SignatureDump)
         return self._dumps[path]
@@ -39,14 +39,14 @@ class GoldenDumps:
             raise no_graph(label, [entry.label for entry in dump.graphs], str(path)) from error
 
     def line_of(self, path: Path, label: str) -> int | None:
-        """Return the line of a file that names a graph first; None where the file is no text or does not."""
+        """Return the first line of a file that names a graph; None if none does or the file is not text."""
         if path not in self._labels:
             self._labels[path] = label_lines(path)
         return self._labels[path].get(label)
 
 
 def label_lines(path: str | PathLike[str]) -> dict[str, int]:
-    """Return the line on which a dump first names each graph; none for a file that is no plain JSON text.
+    """Return the line on which a dump first names each graph; empty unless the file is uncompressed JSON.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def label_lines(path: str | PathLike[str]) -> dict[str, int]:
 
 
 def _string_at(data: bytes) -> str:
-    """Return the JSON string that bytes begin with; nothing where there is none."""
+    """Return the JSON string at the start of the data, or an empty one."""
     try:
         value, _ = json.JSONDecoder().raw_decode(data.decode())
     except ValueError:

@@ -1,4 +1,4 @@
-"""Golden dumps written anew from a dump: an act of a person, never of a check."""
+"""Rewrite golden dumps from a dump: done by a person, never by a check."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ __all__ = ["Baseline", "update_baselines"]
 
 
 class Baseline(NamedTuple):
-    """A golden dump, how many graphs it holds now, and whether it was written."""
+    """A golden dump, its number of graphs, and whether it was rewritten."""
 
     path: str
     graphs: int
@@ -23,36 +23,36 @@ class Baseline(NamedTuple):
 
 
 def update_baselines(dump: SignatureDump, file: ContractFile) -> list[Baseline]:
-    """Write every golden dump of a contract from a dump: each with the graphs that its clauses are about.
+    """Write every golden dump of a contract from a dump, each with the graphs of its clauses.
 
-    A golden dump that already says the same is left alone.
+    An equal golden dump is left alone.
 
     Raises
     ------
     UsageError
-        The dump is cut off or empty, a clause holds graphs against one graph of another label, or no graph is left
-        for a golden dump: what would be written is not what was agreed.
+        The dump is truncated or empty, a clause compares graphs with one golden graph, or no graph matches a golden
+        dump: the result would not be what was agreed.
     FileError
         A golden dump cannot be written.
     """
     if not dump.complete or not dump.graphs:
-        raise UsageError("the dump is cut off or empty, and no baseline; record it again, and let the program end")
+        raise UsageError(
+            "the dump is truncated or empty and cannot be a baseline; record it again and let the program finish"
+        )
     labels: dict[str, list[str]] = {}
     for path, clause in graph_clauses(file):
         name = clause.golden or file.contract.golden
         if name is None:
             continue
         if clause.golden_graph is not None:
-            raise UsageError(
-                f"{path} names golden_graph: which graph becomes it is for you to say; write {name} yourself"
-            )
+            raise UsageError(f"{path} sets golden_graph, so the graph to store is ambiguous; write {name} yourself")
         labels.setdefault(name, []).append(clause.label)
     if not labels:
-        raise UsageError(f"{file.path} names no golden dump; there is nothing to update")
+        raise UsageError(f"{file.path} names no golden dump; nothing to update")
     goldens = {name: _part_of(dump, patterns) for name, patterns in labels.items()}
     for name, golden in goldens.items():
         if not golden.graphs:
-            raise UsageError(f"no graph of the dump belongs to {name}; a golden dump of no graph agrees with nothing")
+            raise UsageError(f"no graph of the dump belongs to {name}, and a golden dump must not be empty")
     return [_written(file, name, golden) for name, golden in goldens.items()]
 
 

@@ -1,4 +1,4 @@
-"""A dump held against a contract: every clause, then what was suppressed and what is of no use any more."""
+"""Check a dump against a contract: every clause, then suppressions and whether they are still used."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -36,32 +36,32 @@ __all__ = ["check_dump", "graph_clauses"]
 def check_dump(
     dump: SignatureDump, file: ContractFile, *, dump_name: str, today: date, demangle: Demangler
 ) -> CheckReport:
-    """Hold a dump against a contract.
+    """Check a dump against a contract.
 
     Parameters
     ----------
     dump
         The dump.
     file
-        The contract, as `load_contract` gives it.
+        The contract, from `load_contract`.
     dump_name
-        How the report names the dump.
+        Name of the dump in the report.
     today
-        The day, UTC, by which suppressions are in force or expired.
+        The current date, UTC, to which suppressions expire.
     demangle
-        Returns the C++ name of a mangled kernel name, or that name where it cannot be told. Where it cannot, a pattern
-        of readable names leaves open whether such a kernel is meant.
+        Returns the C++ name of a mangled kernel name, or the name unchanged if it cannot be demangled; then a match
+        with a pattern of demangled names is undetermined.
 
     Returns
     -------
     CheckReport
-        ``passed`` only where every clause is known to hold. A missing golden dump fails. A dump that is cut off or
-        empty, an unknown value, and a driver that the contract does not hold for, are undetermined.
+        ``passed`` only if every clause is known to hold. A missing golden dump fails. A truncated or empty dump, an
+        unknown value, and a driver that the contract does not cover are undetermined.
 
     Raises
     ------
     NotComparableError
-        Two graphs of a dump have one label, or the profile is of another driver.
+        Two graphs of a dump share a label, or the profile is of another driver.
     SigcontractError
         A golden dump or a profile cannot be read.
     """
@@ -81,7 +81,7 @@ def check_dump(
 
 
 def graph_clauses(file: ContractFile) -> list[tuple[str, GraphClause]]:
-    """Return the clauses on graphs with their paths; one for all graphs where the contract has only a golden dump."""
+    """Return the graph clauses with their paths; one for all graphs if the contract has only a golden dump."""
     contract = file.contract
     if not contract.graph and contract.golden is not None:
         return [("golden", GraphClause(at_least=0))]
@@ -95,7 +95,7 @@ def _checks(
         driver = _driver(dump.environment, file)
         yield driver
         if driver.answer != "passed":
-            return  # the contract was made for other drivers: it says nothing about this dump
+            return  # the contract is for other drivers and does not apply to this dump
     yield _complete(dump, file)
     clauses = graph_clauses(file)
     explicit = clauses if file.contract.graph else []
@@ -109,7 +109,7 @@ def _checks(
 
 
 def _suppressed(check: ClauseCheck, suppressions: Suppressions) -> ClauseCheck:
-    """Return a result that passes where the clause as a whole does not hold and a suppression names its rule."""
+    """Return the check, passed if it failed as a whole and a suppression names its rule."""
     if check.answer == "passed" or check.findings:
         return check
     row = suppressions.of_clause(check.rule, check.graph)
@@ -124,14 +124,14 @@ def _expired(use: SuppressionUse, file: ContractFile, today: date) -> ClauseChec
         answer="failed",
         expected=f"suppressed until {use.expires}: {use.reason}",
         found=f"today is {today.isoformat()}",
-        advice="mend what it suppressed and remove it, or give a new day",
+        advice="fix the cause and remove the suppression, or set a new date",
     )
 
 
 def _profile(file: ContractFile) -> DriverProfile | None:
     name = file.contract.profile
     if name is None:
-        return None  # the comparison takes that which both dumps name
+        return None  # the comparison uses the profile named in both dumps
     if name in PROFILES:
         return shipped_profile(name)
     return load(file.beside(name), expect=DriverProfile)
@@ -146,8 +146,8 @@ def _complete(dump: SignatureDump, file: ContractFile) -> ClauseCheck:
         "contract.complete",
         answer=answer,
         expected="a complete dump of at least one graph",
-        found=found if dump.complete else "cut off: graphs after its writer's last write are missing",
-        advice="record it again, and let the program end",
+        found=found if dump.complete else "truncated: graphs after the last write are missing",
+        advice="record it again and let the program finish",
     )
 
 
@@ -162,12 +162,12 @@ def _driver(environment: Environment, file: ContractFile) -> ClauseCheck:
         answer="passed" if holds else "undetermined",
         expected=" or ".join(_scope_words(scope) for scope in scopes),
         found=f"CUDA driver {environment.cuda_driver_version}, {environment.display_driver_version}; {devices}",
-        advice="the contract does not hold for this driver and device: make one for them, or add a [[driver]]",
+        advice="the contract does not cover this driver and device: create one for them, or add a [[driver]]",
     )
 
 
 def _is_within(environment: Environment, scope: DriverScope) -> bool:
-    """Say whether a dump is known to be of a driver and of devices that a scope names."""
+    """Whether the dump's driver and devices are known to match a scope."""
     display = environment.display_driver_version
     asked: Sequence[bool] = (
         scope.cuda_driver_version in (None, environment.cuda_driver_version),

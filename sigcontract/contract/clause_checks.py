@@ -1,4 +1,4 @@
-"""The result of one clause, with its line in the contract, and the worst of several answers."""
+"""The check of one clause, and the worst of several answers."""
 
 from collections.abc import Iterable
 from os.path import normpath
@@ -13,11 +13,11 @@ _ORDER: Final[tuple[Answer, ...]] = ("passed", "undetermined", "failed")
 
 
 def worst_answer(answers: Iterable[Answer]) -> Answer:
-    """Return failed where one is, else undetermined where one is; passed of none."""
+    """Return failed if any is, else undetermined if any is, else passed."""
     return max(answers, key=_ORDER.index, default="passed")
 
 
-def clause_check(  # noqa: PLR0913  each is one fact of the result, given by keyword
+def clause_check(  # noqa: PLR0913  keyword arguments, one per field of the result
     file: ContractFile,
     clause: str,
     rule: str,
@@ -31,7 +31,7 @@ def clause_check(  # noqa: PLR0913  each is one fact of the result, given by key
     golden_line: int | None = None,
     findings: tuple[Any, ...] = (),
 ) -> ClauseCheck:
-    """Return the result of a clause."""
+    """Return the check of a clause, with its line in the contract."""
     return ClauseCheck(
         clause=clause,
         line=file.lines.line_of(clause),
@@ -49,7 +49,7 @@ def clause_check(  # noqa: PLR0913  each is one fact of the result, given by key
 
 
 def answer_of_bounds(least: int, most: int | None, wanted: tuple[int, int | None]) -> Answer:
-    """Say whether a number that is at least and at most so large is as wanted; ``most`` None: it has no known end."""
+    """Compare a number known to be in least..most with the bounds; ``most`` None: unbounded."""
     low, high = wanted
     if least >= low and (high is None or (most is not None and most <= high)):
         return "passed"

@@ -1,4 +1,4 @@
-"""Reading a contract: TOML, every fault listed with its path and line, and nothing taken that is not known."""
+"""Read a contract (TOML): every fault is listed with its path and line; unknown keys and names are faults."""
 
 import tomllib
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ from sigcontract.wire import decode, document_bytes, faults
 
 __all__ = ["CLAUSE_RULES", "NEVER_PASS", "ContractFile", "contract_faults", "load_contract"]
 
-#: A person writes it: what is larger is no contract.
+#: Largest contract file, in bytes: people write them.
 _MAX_BYTES = 1 << 20
 
-#: Ids of what a clause itself finds, with what each is about.
+#: Rule ids of the clauses themselves, with what each checks.
 CLAUSE_RULES = {
-    "contract.complete": "whether the dump holds all that was captured",
-    "contract.driver": "whether the contract holds for the dump's driver and devices",
+    "contract.complete": "whether the dump is complete",
+    "contract.driver": "whether the contract covers the dump's driver and devices",
     "contract.executables": "how many executables the graphs need under a policy",
     "contract.golden": "whether a graph agrees with its golden graph",
-    "contract.golden-missing": "whether the golden dump is there",
+    "contract.golden-missing": "whether the golden dump exists",
     "contract.graph-count": "how many graphs match a label",
     "contract.graph-uncovered": "whether every graph is covered by a clause",
     "contract.graphs": "how many graphs the dump has",
@@ -34,7 +34,7 @@ CLAUSE_RULES = {
     "contract.programmatic-edges": "whether a graph has programmatic edges",
     "contract.suppression-expired": "whether a suppression has expired",
 }
-#: What stands for something that cannot be told from the files: no answer and no suppression lets it pass.
+#: Rules that cannot be allowed or suppressed: they mean missing or undetermined.
 NEVER_PASS = frozenset(
     {
         "contract.complete",
@@ -52,16 +52,16 @@ _ATTRIBUTES = frozenset(member.name.lower() for member in AttributeId)
 
 
 class ContractFile(NamedTuple):
-    """A contract, and where it came from.
+    """A contract and its file.
 
     Attributes
     ----------
     contract
-        What it says.
+        The parsed contract.
     path
-        Its file, as it was named; goldens and profiles are relative to its folder.
+        The file as given; goldens and profiles are relative to its directory.
     lines
-        Where each part of it stands.
+        The line of each key.
     """
 
     contract: Contract
@@ -70,23 +70,23 @@ class ContractFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        r"""Its file as a document can hold it: bytes that are no UTF-8 are escaped, as ``\udcff``."""
+        r"""The file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
         return escaped(self.path)
 
     def beside(self, name: str) -> Path:
-        """Return the path of a file that the contract names."""
+        """Return the path of a file named in the contract."""
         return Path(self.path).parent / name
 
 
 def load_contract(path: str) -> ContractFile:
-    """Return the contract in a file.
+    """Read a contract file.
 
     Raises
     ------
     FileError
         The file cannot be read.
     ContractError
-        It is no valid contract; ``faults`` has every fault.
+        The contract is invalid; ``faults`` lists every fault.
     """
     contract, lines, found = _read(path)
     if contract is None or found:
@@ -96,12 +96,12 @@ def load_contract(path: str) -> ContractFile:
 
 
 def escaped(path: str) -> str:
-    """Return a path as a document can hold it."""
+    """Return a path as valid UTF-8, other bytes escaped."""
     return path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def contract_faults(contract: Contract) -> list[RecordError]:
-    """Return what a contract names that does not exist: rules, policies, fields, dates."""
+    """Return references to unknown rules, policies, fields and dates."""
     found = list(_policy_faults(contract.policy, "$.policy"))
     found += [*_field_faults(contract.vary, "$.vary"), *_rule_faults(contract.rules, "$.rules")]
     for place, clause in enumerate(contract.graph):
@@ -112,11 +112,11 @@ def contract_faults(contract: Contract) -> list[RecordError]:
         path = f"$.suppress[{place}]"
         found += _known_rule(suppression.rule, f"{path}.rule", CLAUSE_RULES.keys() | RULES.keys())
         if not suppression.reason.strip():
-            found.append(InvariantError("a suppression has a reason", path=f"{path}.reason"))
+            found.append(InvariantError("a suppression needs a reason", path=f"{path}.reason"))
         try:
             date.fromisoformat(suppression.expires)
         except ValueError:
-            found.append(InvariantError(f"there is no day {suppression.expires}", path=f"{path}.expires"))
+            found.append(InvariantError(f"no such date: {suppression.expires}", path=f"{path}.expires"))
     return found
 
 
@@ -134,26 +134,26 @@ def _read(path: str) -> tuple[Contract | None, TomlLines, list[RecordError]]:
 
 
 def _text_and_json(data: bytes) -> tuple[str, bytes]:
-    """Return a TOML file as text, and what it says as JSON. Raises RecordError where it is none."""
+    """Return a TOML file as text and as JSON. Raises RecordError if it is not TOML."""
     try:
         text = data.decode()
         return text, msgspec.json.encode(_with_dates_as_text(tomllib.loads(text)))
     except UnicodeDecodeError as error:
-        raise DecodeError(f"a contract is UTF-8 text: {error.reason}", code="malformed") from error
-    except ValueError as error:  # TOMLDecodeError, and what int() says of thousands of digits
-        raise DecodeError(f"no TOML: {error}", code="malformed") from error
+        raise DecodeError(f"not UTF-8: {error.reason}", code="malformed") from error
+    except ValueError as error:  # TOMLDecodeError, and int() on thousands of digits
+        raise DecodeError(f"not TOML: {error}", code="malformed") from error
     except RecursionError as error:
         raise LimitError("tables are nested too deeply for a contract", code="nesting") from error
 
 
 def _with_dates_as_text(value: Any) -> Any:
-    """Return a value of TOML as JSON has it: the faults are then those of its type, at its path."""
+    """Return a TOML value as JSON: a date as text, so its fault is one of type, at its path."""
     if isinstance(value, dict):
         return {key: _with_dates_as_text(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_with_dates_as_text(part) for part in value]
     if isinstance(value, float) and not isfinite(value):
-        return str(value)  # JSON has none, and msgspec would write null
+        return str(value)  # JSON has no inf or nan; msgspec would write null
     return value.isoformat() if isinstance(value, date | datetime | time) else value
 
 
@@ -165,12 +165,12 @@ def _clause_faults(clause: GraphClause, contract: Contract, path: str) -> Iterat
     if clause.golden is None and contract.golden is None:
         for key in ("golden_graph", "policy", "worst", "vary", "rules"):
             if getattr(clause, key):
-                yield InvariantError(f"{key} is about a golden dump, and none is named", path=f"{path}.{key}")
+                yield InvariantError(f"{key} applies to a golden dump, and none is named", path=f"{path}.{key}")
 
 
 def _policy_faults(policy: str, path: str) -> Iterator[RecordError]:
     if policy not in POLICIES:
-        yield InvariantError(f"there is no policy {policy!r}; there are {', '.join(POLICIES)}", path=path)
+        yield InvariantError(f"no policy {policy!r}; policies: {', '.join(POLICIES)}", path=path)
 
 
 def _rule_faults(rules: dict[str, Any], path: str) -> Iterator[RecordError]:
@@ -180,13 +180,13 @@ def _rule_faults(rules: dict[str, Any], path: str) -> Iterator[RecordError]:
 
 def _known_rule(rule: str, path: str, known: Any) -> Iterator[RecordError]:
     if rule in NEVER_PASS:
-        yield InvariantError(f"{rule} says that something cannot be told, and nothing lets that pass", path=path)
+        yield InvariantError(f"{rule} cannot be allowed or suppressed", path=path)
     elif rule not in known:
-        from difflib import get_close_matches  # noqa: PLC0415  only for a rule that does not exist
+        from difflib import get_close_matches  # noqa: PLC0415  only for an unknown rule
 
         near = get_close_matches(rule, known, n=1)
-        hint = f"; the nearest is {near[0]!r}" if near else ""
-        yield InvariantError(f"there is no rule {rule!r}{hint}; `sigcontract rules` lists them", path=path)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        yield InvariantError(f"no rule {rule!r}{hint}; `sigcontract rules` lists them", path=path)
 
 
 def _field_faults(fields: tuple[str, ...], path: str) -> Iterator[RecordError]:
@@ -196,4 +196,4 @@ def _field_faults(fields: tuple[str, ...], path: str) -> Iterator[RecordError]:
         if first not in _FIELDS:
             yield InvariantError(f"no node has a field {first!r}", path=f"{path}[{place}]")
         elif first == "attributes" and bracket and attribute not in _ATTRIBUTES and not attribute.isdecimal():
-            yield InvariantError(f"there is no launch attribute {attribute!r}", path=f"{path}[{place}]")
+            yield InvariantError(f"no launch attribute {attribute!r}", path=f"{path}[{place}]")

@@ -1,4 +1,4 @@
-"""A first contract, written from a dump: what holds for it now, with what else can be asked as comments."""
+"""A new contract from a dump: what it satisfies now, with further clauses as comments."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ __all__ = ["first_contract"]
 
 
 def first_contract(dump: SignatureDump, golden: str, demangle: Demangler) -> str:
-    """Return the text of a contract that a dump keeps.
+    """Return the text of a contract that a dump satisfies.
 
     Parameters
     ----------
     dump
         The dump.
     golden
-        Its golden dump, as the contract is to name it.
+        Its golden dump, as named in the contract.
     demangle
         Returns the C++ name of a mangled kernel name.
     """
@@ -31,11 +31,11 @@ def first_contract(dump: SignatureDump, golden: str, demangle: Demangler) -> str
 
 
 def _head(golden: str) -> Iterator[str]:
-    yield "# What the graphs of a dump are held against: sigcontract check DUMP --contract THIS FILE"
+    yield "# The contract for a dump. Check it: sigcontract check DUMP --contract THIS FILE"
     yield 'document = "sigcontract.contract"'
     yield "version = 1"
     yield ""
-    yield "# The dump that was agreed on. `sigcontract check DUMP --contract THIS FILE --update` writes it anew."
+    yield "# The golden dump. Rewrite it: sigcontract check DUMP --contract THIS FILE --update"
     yield f"golden = {_string(golden)}"
     yield "# Worst verdict that passes: identical, harmless, updatable, rejected or stale."
     yield 'worst = "identical"'
@@ -48,7 +48,7 @@ def _driver(environment: Environment) -> Iterator[str]:
     known = {key: value for key, value in facts.items() if value is not None}
     if not known:
         return
-    yield from ("", "# Drivers and devices that it holds for; a dump of another one is undetermined.", "[[driver]]")
+    yield from ("", "# Drivers and devices covered; a dump of any other is undetermined.", "[[driver]]")
     for key, value in known.items():
         yield f"{key} = {value if isinstance(value, int) else _string(value)}"
 
@@ -61,35 +61,35 @@ def _graphs(dump: SignatureDump, demangle: Demangler) -> Iterator[str]:
         for edges in entry.graph.dependencies
         for edge in edges
     )
-    yield from ("", "# Every graph is held against each [[graph]] whose label matches; * stands for any text.")
+    yield from ("", "# Every [[graph]] whose label matches applies to a graph; * matches any text.")
     yield from ("[[graph]]", 'label = "*"', f"count = {len(dump.graphs)}")
     yield '# vary = ["grid_dim", "attributes[priority]"]  # fields that may differ'
     yield '# rules = { "kernel.grid-dim" = "allow" }  # or "fail", or "allow-stale"; `sigcontract rules` lists them'
     yield f'# programmatic_edges = "{"required" if edges else "forbidden"}"'
     if kernels:
         name, number = kernels.most_common(1)[0]
-        yield from ("", "# Kernels that each graph has, or with count = 0 has not.", "# [[graph.kernel]]")
+        yield from ("", "# Kernels that each graph must have, or must not with count = 0.", "# [[graph.kernel]]")
         yield f"# name = {_string(_pattern(demangle(name)))}  # {number} nodes in all graphs"
         yield "# at_least = 1"
 
 
 def _end(dump: SignatureDump, policy: str, profile: DriverProfile | None) -> Iterator[str]:
     (groups,) = group_dumps([dump], [policy], profile, nearest=0)
-    yield from ("", "# The most executables that a registry needs under a policy.", "[[executables]]")
+    yield from ("", "# Most executables that a registry may need under a policy.", "[[executables]]")
     yield from (f'policy = "{policy}"', f"at_most = {groups.executables}", "")
-    yield "# What passes for a time; from the next day on the suppression itself fails."
+    yield "# Allowed until a date; afterwards the suppression itself fails."
     yield from ("# [[suppress]]", '# rule = "kernel.grid-dim"', '# graph = "*"', '# reason = "until ..."')
     yield from ("# expires = 2027-03-31", "")
 
 
 def _pattern(name: str) -> str:
-    """Return a pattern of a kernel's name: without its parameters and template arguments."""
+    """Return a pattern of a kernel's name, without parameters and template arguments."""
     head = name.partition("(")[0].partition("<")[0].rpartition(" ")[2]
     return f"*{head.rpartition('::')[2] or head or name}*"
 
 
 def _string(text: str) -> str:
-    """Return a TOML string; what is not printable is escaped: an editor shows what is read."""
+    """Return a TOML string, unprintable characters escaped."""
     escaped = {'"': '\\"', "\\": "\\\\"}
     return f'"{"".join(escaped.get(c) or (c if c.isprintable() else _escape(c)) for c in text)}"'
 

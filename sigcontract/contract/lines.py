@@ -1,4 +1,4 @@
-"""Where in a TOML file each table and key stands: tomllib gives values and no lines."""
+"""Line numbers of TOML tables and keys, which tomllib does not report."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _MULTILINE = re.compile(r'"""|\'\'\'')
 class TomlLines:
     """Lines of tables and keys, by paths such as ``graph[0].kernel[1].name``.
 
-    The text is one that tomllib reads. A key inside of an inline table is found at the line of the key that holds it.
+    The text is valid TOML. A key in an inline table has the line of the outermost key.
     """
 
     def __init__(self, text: str) -> None:
@@ -34,7 +34,7 @@ class TomlLines:
                 self._lines.setdefault(path, number)
 
     def line_of(self, path: str) -> int:
-        """Return the line of a path, or of the nearest that holds it; 1 for the file as a whole."""
+        """Return the line of a path, or of the nearest path that contains it; 1 for the whole file."""
         path = path.removeprefix("$").removeprefix(".")
         while path and path not in self._lines:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
@@ -56,7 +56,7 @@ def _parts(key: str) -> list[str]:
 
 
 def _outside_strings(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that do not begin inside of a multi-line string, with their numbers."""
+    """Yield the lines that do not start inside a multi-line string, with their numbers."""
     closing = None
     for number, line in enumerate(text.splitlines(), start=1):
         if closing is None:

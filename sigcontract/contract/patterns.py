@@ -1,4 +1,4 @@
-"""Patterns of labels, names and paths: ``*`` and ``?``, as a shell has them, and brackets that stand for themselves."""
+"""Patterns of labels, names and paths: ``*`` and ``?`` as in a shell; brackets are literal."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,30 +9,30 @@ from sigcontract.model import KernelNodeSignature
 
 __all__ = ["Demangler", "is_mangled", "kernel_matches", "matches", "same_code"]
 
-#: Returns the C++ name that a mangled one stands for, or the name itself where it cannot be told.
+#: Returns the C++ name of a mangled name, or the name unchanged if it cannot be demangled.
 Demangler = Callable[[str], str]
 
 _MANGLED = "_Z"
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Say whether a whole text matches a pattern; letters count as they are."""
+    """Whether a whole text matches a pattern, case-sensitively."""
     return _compiled(pattern).match(text) is not None
 
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    # A label is called decode[4] and a path nodes[3]: a bracket is one of its characters, no class.
+    # Labels such as decode[4] and paths such as nodes[3] contain brackets.
     return re.compile(translate(pattern.replace("[", "[[]")))
 
 
 def is_mangled(name: str) -> bool:
-    """Say whether a kernel's name is a mangled C++ name."""
+    """Whether a kernel's name is a mangled C++ name."""
     return name.startswith(_MANGLED)
 
 
 def kernel_matches(pattern: str, name: str, demangle: Demangler) -> bool | None:
-    """Say whether a kernel's name matches; None where it cannot be told, as the name cannot be demangled."""
+    """Whether a kernel's name matches; None if undetermined, as it cannot be demangled."""
     if matches(pattern, name):
         return True
     if pattern.startswith(_MANGLED) or not is_mangled(name):
@@ -44,11 +44,11 @@ def kernel_matches(pattern: str, name: str, demangle: Demangler) -> bool | None:
 
 
 def _parts(readable: str) -> Iterator[str]:
-    """Yield a demangled name: as it is, without its parameters, and without its return type too."""
+    """Yield a demangled name: whole, without parameters, and without its return type as well."""
     yield readable
     head = readable[: _opening(readable)]
     yield head
-    # A return type ends at the first blank outside of brackets; only a template has one in its mangled name.
+    # A return type ends at the first space outside brackets; only templates have one.
     depth = 0
     for index, character in enumerate(head):
         depth += (character in "<(") - (character in ">)")
@@ -58,7 +58,7 @@ def _parts(readable: str) -> Iterator[str]:
 
 
 def _opening(name: str) -> int:
-    """Return where the parenthesis opens that the last character closes; the length where none does."""
+    """Return the index of the parenthesis that the last character closes; the length if none."""
     depth = 0
     for index in range(len(name) - 1, -1, -1):
         depth += (name[index] == ")") - (name[index] == "(")
@@ -68,6 +68,6 @@ def _opening(name: str) -> int:
 
 
 def same_code(code_sha256: str, node: KernelNodeSignature) -> bool | None:
-    """Say whether a kernel runs that machine code; None where its code was not observed."""
+    """Whether a kernel runs that machine code; None if its code was not observed."""
     known = None if node.function is None else node.function.code_sha256
     return None if known is None else known == code_sha256

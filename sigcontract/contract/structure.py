@@ -1,4 +1,4 @@
-"""What graphs themselves must be, without a golden one: how many, which kernels, programmatic edges, executables."""
+"""Structural clauses: numbers of graphs, kernels and executables, and programmatic edges."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -28,14 +28,14 @@ __all__ = ["executables_checks", "graph_count_checks", "graph_structure_checks",
 
 
 class _Count(NamedTuple):
-    """A number of nodes or edges: at least so many, and at most so many where that is known."""
+    """A number of nodes or edges: at least ``least``, and at most ``most`` if that is known."""
 
     least: int
     most: int | None
 
     def __str__(self) -> str:
         if self.most is None:
-            return f"at least {self.least}, and a graph inside that cannot be read"
+            return f"at least {self.least}, plus those of an unreadable nested graph"
         if self.least == self.most:
             return str(self.least)
         return f"{self.least} to {self.most}"
@@ -44,7 +44,7 @@ class _Count(NamedTuple):
 def graph_count_checks(
     dump: SignatureDump, file: ContractFile, clauses: Sequence[tuple[str, GraphClause]]
 ) -> Iterator[ClauseCheck]:
-    """Yield how many graphs there are, and how many match each clause. What a cut-off dump lacks is not known."""
+    """Yield the number of graphs, in all and per clause. A truncated dump leaves both undetermined."""
     wanted = file.contract.graphs
     partial = not (dump.complete and dump.graphs)
     number = len(dump.graphs)
@@ -73,7 +73,7 @@ def graph_count_checks(
 def uncovered_checks(
     dump: SignatureDump, file: ContractFile, clauses: Sequence[tuple[str, GraphClause]]
 ) -> Iterator[ClauseCheck]:
-    """Yield each graph that no clause is about: nobody agreed to it."""
+    """Yield each graph without a matching clause."""
     for entry in dump.graphs:
         if not any(matches(clause.label, entry.label) for _, clause in clauses):
             yield clause_check(
@@ -84,14 +84,14 @@ def uncovered_checks(
                 answer="failed",
                 expected="every graph matches the label of a [[graph]]",
                 found="no [[graph]] matches",
-                advice="add a [[graph]] for it; one with a label alone asks nothing more",
+                advice="add a [[graph]] for it; a label alone requires nothing more",
             )
 
 
 def graph_structure_checks(
     dump: SignatureDump, file: ContractFile, clauses: Sequence[tuple[str, GraphClause]], demangle: Demangler
 ) -> Iterator[ClauseCheck]:
-    """Yield kernels and programmatic edges of each graph that a clause is about."""
+    """Check kernels and programmatic edges of each graph with a clause."""
     for path, clause in clauses:
         if clause.programmatic_edges is None and not clause.kernel:
             continue
@@ -115,7 +115,7 @@ def graph_structure_checks(
 
 
 def executables_checks(dump: SignatureDump, file: ContractFile, profile: DriverProfile | None) -> Iterator[ClauseCheck]:
-    """Yield how many executables the graphs need under each policy that a clause names."""
+    """Check the number of executables under each policy with a clause."""
     for place, clause in enumerate(file.contract.executables):
         counted = replace(dump, graphs=tuple(entry for entry in dump.graphs if matches(clause.label, entry.label)))
         (groups,) = group_dumps([counted], [clause.policy], profile, nearest=0)
@@ -127,7 +127,7 @@ def executables_checks(dump: SignatureDump, file: ContractFile, profile: DriverP
             answer=answer_of_bounds(groups.executables, None if partial else groups.executables, (0, clause.at_most)),
             expected=f"at most {clause.at_most} executables under {clause.policy} for graphs labelled {clause.label}",
             found=f"{groups.executables} for {groups.graphs} graphs",
-            advice="sigcontract groups shows what keeps them apart",
+            advice="sigcontract groups shows the differences that prevent sharing",
         )
 
 
@@ -157,8 +157,8 @@ def _kernel(
 
 def _advice(clause: KernelClause) -> str:
     if clause.code_sha256 is not None:
-        return "record with observation on (sigcontract record): code that was not observed cannot be told apart"
-    return "install the extra report, which demangles names, or give a pattern of mangled names, as _Z*gemm*"
+        return "record with `sigcontract record`: machine code must be observed to be compared"
+    return "install the extra report, which demangles names, or use a pattern of mangled names, such as _Z*gemm*"
 
 
 def _is_kernel(clause: KernelClause, node: KernelNodeSignature, demangle: Demangler) -> bool | None:
@@ -177,7 +177,7 @@ def _kernels(graph: GraphSignature) -> Iterator[KernelNodeSignature]:
 
 
 def _graphs(graph: GraphSignature) -> Iterator[GraphSignature | None]:
-    """Yield a graph and those inside of it; None for what cannot be read."""
+    """Yield a graph and its nested graphs; None for unreadable ones."""
     yield graph
     for node in graph.nodes:
         if isinstance(node, OpaqueNode) or (holds_graphs(node) and not list(inner_graphs(node))):
@@ -190,7 +190,7 @@ def _graphs(graph: GraphSignature) -> Iterator[GraphSignature | None]:
 
 
 def _is_open(graph: GraphSignature) -> bool:
-    """Say whether there may be more in a graph than can be read: bodies of conditionals, nodes of unknown types."""
+    """Whether a graph may contain more than was read: unreadable bodies, nodes of unknown types."""
     return any(inner is None for inner in _graphs(graph))
 
 

@@ -1,4 +1,4 @@
-"""Suppressions: which finding passes by which, until when, and which are of no use any more."""
+"""Suppressions: which findings they let pass, until when, and which are unused."""
 
 from datetime import date
 
@@ -10,7 +10,7 @@ __all__ = ["Suppressions"]
 
 
 class Suppressions:
-    """The suppressions of a contract on one day. An expired one lets nothing pass."""
+    """The suppressions of a contract on a date. An expired one lets nothing pass."""
 
     def __init__(self, file: ContractFile, today: date, demangle: Demangler) -> None:
         self._file = file
@@ -21,14 +21,14 @@ class Suppressions:
         self._stale_kept = [0] * len(self._rows)
 
     def of_finding(self, finding: Finding, labels: tuple[str, ...]) -> int | None:
-        """Return the suppression by which a finding on a graph of these labels passes, and count it."""
+        """Return the suppression that lets a finding on a graph of these labels pass, and count it."""
         paths = (finding.path, *finding.also)
         for index, row in enumerate(self._rows):
             if self._expired[index] or row.rule != finding.rule or not self._is_of(row, labels):
                 continue
             if row.kernel is not None and not self._names(row.kernel, finding.subject):
                 continue
-            # All places or none: what a pattern leaves out would be hidden with the rest.
+            # All paths or none: a pattern must not hide paths it does not match.
             listed = finding.count == len(paths)
             if row.path is not None and not (listed and all(matches(row.path, path) for path in paths)):
                 continue
@@ -40,7 +40,7 @@ class Suppressions:
         return None
 
     def of_clause(self, rule: str, label: str | None) -> int | None:
-        """Return the suppression by which a clause that does not hold passes, and count it."""
+        """Return the suppression that lets a failed clause pass, and count it."""
         if rule in NEVER_PASS:
             return None
         for index, row in enumerate(self._rows):
@@ -53,7 +53,7 @@ class Suppressions:
         return None
 
     def uses(self) -> tuple[SuppressionUse, ...]:
-        """Return what became of each, in the order of the contract."""
+        """Return the use of each, in the order of the contract."""
         return tuple(
             SuppressionUse(
                 clause=f"suppress[{index}]",
@@ -70,7 +70,7 @@ class Suppressions:
 
     @staticmethod
     def _is_of(row: Suppression, labels: tuple[str, ...]) -> bool:
-        """Say whether it is about graphs of these labels; one that names a graph is not about a dump as a whole."""
+        """Whether it applies to graphs of these labels; one for a graph does not apply to a whole dump."""
         return row.graph == "*" or any(matches(row.graph, label) for label in labels)
 
     def _names(self, pattern: str, subject: str | None) -> bool:

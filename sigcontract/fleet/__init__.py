@@ -1,4 +1,4 @@
-"""Many dumps: which ranks captured the same graphs, which did not, what is missing; queries in SQL."""
+"""Compare dumps of many ranks; export them to Parquet and query them in SQL."""
 
 from sigcontract.doors import attach
 

@@ -1,4 +1,4 @@
-"""Classes of ranks: which captured the same graph, by portable digest, and which class is the expected one."""
+"""Classes of ranks that captured the same graph, by portable digest, and the expected class."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -10,7 +10,7 @@ from sigcontract.model import FleetGap
 
 __all__ = ["Classes", "Graphs", "classes_of", "presence_gaps", "repeated_labels"]
 
-#: Labels that one sentence names.
+#: Most labels in one sentence.
 _LABELS = 4
 
 
@@ -39,7 +39,7 @@ class Classes(NamedTuple):
 
     @property
     def base(self) -> int:
-        """Index of the class that the others are compared with: the expected one, in a split the first."""
+        """Index of the class to compare the others with: the expected one, or in a split the first."""
         return self.expected or 0
 
 
@@ -61,7 +61,7 @@ class Graphs:
             self._spread(members.outsider)
 
     def _spread(self, outsider: int) -> None:
-        """Count a reference that is no rank of the job in every group with a graph of its label."""
+        """Add a reference outside the job to every group with a graph of its label."""
         for label, digests in [(label, d) for (group, label), d in self.by_label.items() if group is None]:
             del self.by_label[None, label]
             for (group, other), others in self.by_label.items():
@@ -72,7 +72,7 @@ class Graphs:
 
 
 def repeated_labels(members: Members) -> Iterator[tuple[int, str]]:
-    """Yield the dumps in which two graphs have one label, and the label: these cannot be compared by label."""
+    """Yield each dump with a repeated label, and the label: such graphs cannot be compared by label."""
     for row, source in enumerate(members.sources):
         counts = Counter(entry.label for entry in source.graphs)
         twice = next((label for label, count in counts.items() if count > 1), None)
@@ -81,7 +81,7 @@ def repeated_labels(members: Members) -> Iterator[tuple[int, str]]:
 
 
 def classes_of(graphs: Graphs, reference: int | None) -> list[Classes]:
-    """Return the classes of every graph, graphs with the same classes together, those that differ first."""
+    """Return the classes, graphs with the same classes together, differing graphs first."""
     found: dict[tuple[str | None, tuple[tuple[int, ...], ...], int | None], Classes] = {}
     for (group, label), by_digest in graphs.by_label.items():
         ordered = sorted(by_digest.items(), key=lambda item: (-len(item[1]), item[1]))
@@ -97,12 +97,12 @@ def classes_of(graphs: Graphs, reference: int | None) -> list[Classes]:
 
 
 def presence_gaps(members: Members, graphs: Graphs, reference: int | None) -> Iterator[FleetGap]:
-    """Yield which dumps lack a graph that most have, or the reference has, and which have one that most lack."""
+    """Yield dumps that lack a graph of most dumps or of the reference, and dumps with a graph that most lack."""
     by_having: dict[tuple[str | None, frozenset[int]], list[str]] = {}
     for (group, label), by_digest in graphs.by_label.items():
         having = frozenset(row for rows in by_digest.values() for row in rows)
         by_having.setdefault((group, having), []).append(label)
-    # What an incomplete dump lacks is reported as that.
+    # An incomplete dump is its own gap.
     complete = {row for row, source in enumerate(members.sources) if source.header.complete}
     for (group, having), labels in by_having.items():
         lacking = sorted((graphs.rows[group] & complete) - having)

@@ -1,4 +1,4 @@
-"""Many dumps of one job: whether all ranks captured the same graphs, which did not, and what is missing."""
+"""Compare the dumps of one job: which ranks captured the same graphs, which deviate, what is missing."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import get_args
@@ -41,37 +41,36 @@ def compare_fleet(
 ) -> FleetReport:
     r"""Compare the dumps of many ranks.
 
-    Headers are read first: ranks of one portable digest form a class, for each graph. One dump of each class is
-    decoded, its digests are checked, and it is compared with that of the expected class. Memory is bounded by the two
-    largest dumps, whatever their number.
+    Headers are read first: for each graph, ranks with one portable digest form a class. One dump per class is decoded,
+    its digests are checked, and it is compared with that of the expected class. Memory is bounded by the two largest
+    dumps.
 
     Parameters
     ----------
     dumps
-        Folders (files named ``*.dump.json`` or ``*.dump.msgpack``, also ``.gz`` and ``.zst``), files, and dumps in
+        Directories (files named ``*.dump.json`` or ``*.dump.msgpack``, also ``.gz`` and ``.zst``), files, and dumps in
         memory.
     reference
-        What is expected: a rank, or a dump, not necessarily of the job. Without it, what more than half of the ranks
-        with that graph captured; where no class holds so many, the ranks are split and none deviates.
+        The expected signatures: those of a rank, or of a dump, not necessarily of the job. By default those that more
+        than half of the ranks with a graph captured; if no class is that large, the ranks are split and none deviates.
     group_by
-        Which ranks or graphs are expected to differ, such as ``rank/8`` or ``label=^(stage\d+)/``
-        (`sigcontract.fleet.group_by`); graphs are compared within a group only.
+        Compare within groups only, such as ``rank/8`` or ``label=^(stage\d+)/`` (`sigcontract.fleet.group_by`).
     verify
-        Whether to decode every dump and check its digests, instead of one of each class.
+        Whether to decode every dump and check its digests, instead of one per class.
     progress
         Called before each step: ``headers`` read, ``dumps`` decoded, ``classes`` compared.
 
     Returns
     -------
     FleetReport
-        ``agree`` only where every rank is present, complete, of one run, and known to have captured the same graphs.
+        ``agree`` only if every rank is present, complete, of one run, and known to have captured the same graphs.
 
     Raises
     ------
     UsageError
-        There is no dump, no such reference, or the pattern makes no groups.
+        No dump is found, the reference is unknown, or the pattern is invalid.
     FileError
-        A folder cannot be read.
+        A directory cannot be read.
     """
     pattern = None if group_by is None else parsed_group_by(group_by)
     found = read_sources(dumps, verify=verify, progress=progress)
@@ -79,7 +78,7 @@ def compare_fleet(
     unreadable = list(found.unreadable)
     verified = {source.name for source in found.sources} if verify else set()
     while broken := fleet.broken(verified, progress):
-        # Claims of a header that its dump does not hold had made classes of their own.
+        # Dumps that contradict their headers have formed classes; regroup without them.
         unreadable += broken.values()
         fleet = fleet.without(broken)
     classes = fleet.classes
@@ -112,9 +111,9 @@ _ORDER = {kind: order for order, kind in enumerate(get_args(FleetGapKind))}
 
 
 class _Fleet:
-    """The dumps that are compared, and their classes by the headers."""
+    """The dumps to compare, and their classes by header."""
 
-    def __init__(self, found: Found, expected: Source | None, outsider: bool, pattern: GroupBy | None) -> None:  # noqa: FBT001  whether the reference is no rank of the job
+    def __init__(self, found: Found, expected: Source | None, outsider: bool, pattern: GroupBy | None) -> None:  # noqa: FBT001  whether the reference is outside the job
         self._arguments = expected, outsider, pattern
         self._found = found
         self.sources = (*found.sources, expected) if expected is not None and outsider else found.sources
@@ -126,9 +125,9 @@ class _Fleet:
         self.decoded = Decoded(self.sources)
 
     def broken(self, verified: set[str], progress: Progress) -> dict[str, Unreadable]:
-        """Return, by name, the representatives and the reference where they do not match their headers.
+        """Return, by name, representatives and reference that do not match their headers.
 
-        Those in ``verified`` are not checked again; those that are checked are added.
+        Skips dumps in ``verified``, and adds those it checks.
         """
         wanted = self.representatives if self.reference is None else [self.reference, *self.representatives]
         rows = [row for row in dict.fromkeys(wanted) if self.sources[row].name not in verified]
@@ -154,7 +153,7 @@ class _Fleet:
         for row, label in repeated_labels(self.members):
             name = self.members.describe([row])
             yield self.members.gap(
-                "label-repeated", [row], f"{name}: two graphs are labeled {label}; the dump is left out"
+                "label-repeated", [row], f"{name}: two graphs are labelled {label}; the dump is not compared"
             )
         yield from self.members.gaps(self.reference)
         yield from presence_gaps(self.members, self._graphs, self.reference)
@@ -162,18 +161,18 @@ class _Fleet:
 
 
 def _expected(found: Found, reference: int | DumpInput | None) -> tuple[Source | None, bool]:
-    """Return the dump given as the reference, and whether it is none of the fleet's own."""
+    """Return the reference dump, and whether it is outside the fleet."""
     if reference is None:
         return None, False
     if isinstance(reference, int):
         of_rank = [source for source in found.sources if source.header.environment.rank == reference]
         if len(of_rank) != 1:
             how = "two dumps are" if of_rank else "no readable dump is"
-            raise UsageError(f"{how} of rank {reference}; give the reference as a file")
+            raise UsageError(f"{how} of rank {reference}; pass the reference as a file")
         return of_rank[0], False
     named = read_sources([reference])
     if len(named.sources) != 1:
-        reason = named.unreadable[0].reason if named.unreadable else "it is a folder; give one dump"
+        reason = named.unreadable[0].reason if named.unreadable else "it is a directory; pass one dump"
         raise UsageError(f"the reference cannot be used: {reason}")
     of_file = [
         source for source in found.sources if source.stamp is not None and source.stamp == named.sources[0].stamp

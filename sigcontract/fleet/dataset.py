@@ -1,4 +1,4 @@
-"""Dumps as a Parquet data set: one row for each graph and for each node of every rank and run, written in parts."""
+"""Dumps as a Parquet data set: one row per graph and per node of every rank and run."""
 
 import os
 import re
@@ -26,7 +26,7 @@ from sigcontract.wire import portable_digest
 __all__ = ["GRAPH_COLUMNS", "NODE_COLUMNS", "TABLES", "Exported", "export_dataset"]
 
 _RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-#: Rows of a row group, which is the unit held in memory, and of a file.
+#: Rows per row group, the unit held in memory, and per file.
 _ROWS_PER_GROUP: Final = 250_000
 _ROWS_PER_PART: Final = 5_000_000
 
@@ -69,7 +69,7 @@ TABLES: Final = {"graphs": GRAPH_COLUMNS, "nodes": NODE_COLUMNS}
 
 
 class Exported(NamedTuple):
-    """What an export wrote, and the dumps that it could not read."""
+    """What an export wrote, and the unreadable dumps."""
 
     run_id: str
     dumps: int
@@ -88,15 +88,15 @@ def export_dataset(
 ) -> Exported:
     """Add one run to a Parquet data set: ``DATASET/graphs/run=ID/`` and ``DATASET/nodes/run=ID/``.
 
-    One dump and one row group are held in memory. A run that fails leaves the data set as it was; a dump that cannot
-    be read is left out, and returned.
+    One dump and one row group are held in memory. A failed export leaves the data set unchanged; unreadable dumps are
+    skipped and returned.
 
     Parameters
     ----------
     dumps
         As for `compare_fleet`.
     dataset
-        The folder, created if missing.
+        The directory, created if missing.
     run_id
         Name of the run: letters, digits, ``.``, ``_`` and ``-``. By default the time of its first dump, such as
         ``20261202T155846Z``.
@@ -110,7 +110,7 @@ def export_dataset(
     MissingExtraError
         pyarrow is not installed.
     UsageError
-        There is no readable dump, or the name is invalid.
+        No dump is readable, or the name is invalid.
     FileError
         The data set cannot be written, or holds a run of that name.
     """
@@ -139,7 +139,9 @@ def export_dataset(
                 raise UsageError(f"no readable dump; the first error: {unreadable[0].reason}")
         _publish([(partial[table], target) for table, target in targets.items()], replace=replace)
     except (OSError, arrow.ArrowException) as error:
-        raise FileError(f"cannot write {root}: {error}; free space, or name another folder", file=str(root)) from error
+        raise FileError(
+            f"cannot write {root}: {error}; free space, or name another directory", file=str(root)
+        ) from error
     finally:
         for folder in partial.values():
             shutil.rmtree(folder, ignore_errors=True)
@@ -148,7 +150,7 @@ def export_dataset(
 
 
 def _publish(moves: Sequence[tuple[Path, Path]], *, replace: bool) -> None:
-    """Rename each folder to its target, all of them or none; what they replace is removed last."""
+    """Rename each directory to its target, all or none; replaced ones are removed last."""
     with ExitStack() as undo:
         replaced = []
         for partial, target in moves:
@@ -166,7 +168,7 @@ def _publish(moves: Sequence[tuple[Path, Path]], *, replace: bool) -> None:
 def _write(
     arrow: Any, sources: Sequence[Source], writers: dict[str, "_Writer"], progress: Progress
 ) -> tuple[list[Unreadable], Counter[str]]:
-    """Write the rows of every dump; return the dumps that do not match their headers, and the numbers of rows."""
+    """Write the rows of every dump; return the dumps that do not match their headers, and the row counts."""
     unreadable = []
     counts: Counter[str] = Counter()
     for number, source in enumerate(sources, 1):
@@ -184,15 +186,15 @@ def _write(
 
 def _run_name(sources: Sequence[Source], given: str | None) -> str:
     if given is None:
-        # It comes out of a file: characters that a name cannot hold are left out.
+        # It comes from a file: drop characters that are invalid in a name.
         given = re.sub(r"[^A-Za-z0-9._]", "", min(source.header.environment.created_at for source in sources))[:100]
     if not _RUN_NAME.fullmatch(given):
-        raise UsageError(f"{given!r} is not a name for a run; give letters, digits, '.', '_' and '-' with --run-id")
+        raise UsageError(f"{given!r} is not a run name; use letters, digits, '.', '_' and '-' with --run-id")
     return given
 
 
 class _Writer:
-    """Writes batches of a table as files of one folder; holds at most a row group."""
+    """Writes batches of a table to files in one directory; holds at most one row group."""
 
     def __init__(self, arrow: Any, parquet: Any, folder: Path, columns: dict[str, str]) -> None:
         folder.mkdir(parents=True)
@@ -258,7 +260,7 @@ def _rows_of(arrow: Any, source: Source, dump: SignatureDump) -> Iterator[tuple[
 
 
 def _share_key(graph: GraphSignature, judge: NodeJudge) -> str | None:
-    """Return a key that graphs of one process have in common if they can share an executable; None: with none."""
+    """Return a key equal for graphs of one process that can share an executable; None if it shares with none."""
     return judged_key("share", graph, judge) if judged_same("share", graph, graph, judge).same else None
 
 
@@ -276,7 +278,7 @@ _OF_NODE = tuple(NODE_COLUMNS)[tuple(NODE_COLUMNS).index("node_digest") :]
 
 
 class _NodeTable:
-    """The nodes of one dump as columns: each distinct record is encoded once, and repeated by its number."""
+    """The nodes of one dump as columns: each distinct record is encoded once and referenced by number."""
 
     def __init__(self, arrow: Any, rank: int | None) -> None:
         self._arrow, self._rank = arrow, rank

@@ -1,4 +1,4 @@
-"""How the classes differ: one dump of each is decoded, its digests are checked, and its causes are found."""
+"""How classes differ: decode one dump per class, check its digests, find the causes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -23,9 +23,9 @@ from sigcontract.update import RULES, same
 
 __all__ = ["MOST_COMPARED", "Decoded", "Details", "details_of", "representatives", "unknown_gaps", "unverified"]
 
-#: Dumps that are decoded to find how the classes differ. More distinct ranks than this call for another question.
+#: Most dumps decoded to find how classes differ.
 MOST_COMPARED = 64
-#: Paths listed for one cause.
+#: Most paths listed per cause.
 _PATHS = 9
 _HELD = 2
 
@@ -50,7 +50,7 @@ class Decoded:
 
 
 def representatives(classes: Iterable[Classes]) -> list[int]:
-    """Return the rows that represent the classes: the first of each, those of differing graphs first."""
+    """Return one row per class, the first, starting with differing graphs."""
     return list(dict.fromkeys(rows[0] for each in classes for rows in each.rows))[:MOST_COMPARED]
 
 
@@ -67,7 +67,7 @@ def unverified(
 
 
 def unknown_gaps(decoded: Decoded, members: Members, classes: Sequence[Classes]) -> Iterator[FleetGap]:
-    """Yield what is unknown about graphs of equal digest: a digest proves only what was recorded."""
+    """Yield unknowns of graphs with equal digests: a digest covers only what was recorded."""
     shown = set(representatives(classes))
     found: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     by_row: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
@@ -89,7 +89,7 @@ def unknown_gaps(decoded: Decoded, members: Members, classes: Sequence[Classes])
 
 
 class Details(NamedTuple):
-    """How the classes of some graphs differ: causes by class, the rows of the table, and what is unknown."""
+    """How the classes of some graphs differ: causes by class, table rows, and gaps."""
 
     causes: dict[int, tuple[FleetCause, ...]]
     rows: tuple[FleetRow, ...]
@@ -97,7 +97,7 @@ class Details(NamedTuple):
 
 
 def details_of(decoded: Decoded, members: Members, classes: Classes, shown: set[int]) -> Details:
-    """Compare the first dump of each class with that of the expected one, in a split with that of the first class.
+    """Compare the first dump of each class with that of the expected class, in a split of the first class.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def details_of(decoded: Decoded, members: Members, classes: Classes, shown: set[
         except NotComparableError as error:
             gaps.append(members.gap("not-compared", rows, f"{members.describe(rows)}: differs by digest; {error}"))
             continue
-        # Causes are small; the graphs that a comparison aligns are not, and are not kept.
+        # Keep the causes, which are small, but not the aligned graphs.
         found[index] = _collapsed({label: causes_of(each) for label, each in changes.items()})
         nodes[index] = {label: _by_node(each) for label, each in changes.items()}
     return Details(found, tuple(_rows(members, classes, nodes)), tuple(gaps))
@@ -142,7 +142,7 @@ def _changes(old: SignatureDump, new: SignatureDump, labels: Sequence[str]) -> d
 
 
 def _collapsed(by_label: dict[str, tuple[Cause, ...]]) -> tuple[FleetCause, ...]:
-    """Return each distinct cause once, with the graphs that have it; what is unknown last."""
+    """Return each distinct cause once, with its graphs, unknowns last."""
     alike: dict[Hashable, list[tuple[str, Cause]]] = {}
     for label, of_graph in by_label.items():
         for cause in of_graph:
@@ -164,12 +164,12 @@ def _collapsed(by_label: dict[str, tuple[Cause, ...]]) -> tuple[FleetCause, ...]
 
 #: Old and new value of each field that differs at one node.
 _Fields = dict[str, tuple[_Value, _Value]]
-#: The same by the path of the node in the expected graph.
+#: The same, by path of the node in the expected graph.
 _Nodes = dict[str, _Fields]
 
 
 def _rows(members: Members, classes: Classes, of_classes: dict[int, dict[str, _Nodes]]) -> Iterator[FleetRow]:
-    """Yield where the classes differ: one row for each graph and node, equal ones of a graph together."""
+    """Yield one table row per differing graph and node; nodes that differ equally share a row."""
     for label in classes.labels:
         of_class = {index: each[label] for index, each in of_classes.items() if label in each}
         alike: dict[tuple[tuple[str, ...], tuple[FleetCell, ...]], list[str]] = {}
@@ -189,7 +189,7 @@ def _rows(members: Members, classes: Classes, of_classes: dict[int, dict[str, _N
 
 
 def _by_node(changes: GraphChanges) -> _Nodes:
-    """Return what differs at each node, by its path in the old graph; of an added node, in the new one."""
+    """Return the differences at each node, by its path in the old graph; for an added node, in the new one."""
     nodes: _Nodes = {}
     for change in changes.changes:
         if not change.known:

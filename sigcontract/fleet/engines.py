@@ -1,4 +1,4 @@
-"""The engines that run queries on a data set: DuckDB in this process, or an existing Spark Connect server."""
+"""Engines for queries on a data set: DuckDB in this process, or an existing Spark Connect server."""
 
 import re
 import socket
@@ -17,10 +17,10 @@ __all__ = ["Answer", "ask"]
 
 Value = int | str | None
 
-#: Limit for a connection to be accepted.
+#: Connection timeout, in seconds.
 _CONNECT_SECONDS: Final = 10
 _SPARK_PORT: Final = 15002
-#: Retries of a call to Spark (milliseconds): a server that died does not return within them.
+#: Retry policy of Spark calls, in milliseconds: fails soon after the server dies.
 _RETRIES: Final = {"max_retries": 4, "initial_backoff": 200, "max_backoff": 2000}
 _SIZE = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,3})?[KMGT]i?B", re.IGNORECASE)
 
@@ -38,24 +38,24 @@ def ask(sql: str, dataset: str, engine: str = "duckdb", *, memory_limit: str | N
     Parameters
     ----------
     sql
-        One query on the views ``graphs`` and ``nodes``.
+        One query over the views ``graphs`` and ``nodes``.
     dataset
-        The folder; for a distributed engine a path or URL that each of its workers can read, such as ``s3a://…``.
+        The directory; for a distributed engine a path or URL readable by every worker, such as ``s3a://…``.
     engine
         ``duckdb``, or a Spark Connect server, ``sc://HOST:PORT``.
     memory_limit
-        Most memory that DuckDB uses, such as ``4GB``; beyond that it spills to disk (in ``TMPDIR``).
+        Memory limit of DuckDB, such as ``4GB``; beyond it, DuckDB spills to ``TMPDIR``.
 
     Raises
     ------
     MissingExtraError
         The engine's library is not installed.
     EngineError
-        The engine cannot be reached, refuses the query, or dies.
+        The engine is unreachable, rejects the query, or died.
     FileError
-        There is no data set.
+        The data set does not exist.
     UsageError
-        There is no such engine.
+        The engine is unknown.
     """
     if engine == "duckdb":
         return _by_duckdb(sql, dataset, memory_limit)
@@ -63,30 +63,30 @@ def ask(sql: str, dataset: str, engine: str = "duckdb", *, memory_limit: str | N
         if memory_limit is not None:
             raise UsageError("--memory-limit applies to duckdb; a Spark server has its own")
         return _by_spark(sql, dataset, engine)
-    raise UsageError(f"there is no engine {engine!r}; use duckdb, or sc://HOST:PORT of a Spark Connect server")
+    raise UsageError(f"no engine {engine!r}; use duckdb, or sc://HOST:PORT of a Spark Connect server")
 
 
 def _by_duckdb(sql: str, dataset: str, memory_limit: str | None) -> Answer:
     if memory_limit is not None and not _SIZE.fullmatch(memory_limit):
-        raise UsageError(f"{memory_limit!r} is not a size; give one such as 512MB or 4GB")
+        raise UsageError(f"{memory_limit!r} is not a size; use one such as 512MB or 4GB")
     try:
         duckdb = import_module("duckdb")
     except ImportError as error:
         raise MissingExtraError("`fleet query`", extra="fleet") from error
     _check_dataset(dataset)
     with (
-        # By default the engine spills into the working directory, which need not be writable.
+        # By default DuckDB spills into the working directory, which may not be writable.
         TemporaryDirectory(prefix="sigcontract-") as spill,
         _translated("duckdb", duckdb.Error),
         duckdb.connect(":memory:", config={"temp_directory": spill}) as connection,
     ):
-        # By default an interactive process gets a progress bar on standard output.
+        # By default DuckDB draws a progress bar on standard output.
         connection.execute("SET enable_progress_bar = false")
         if memory_limit is not None:
             connection.execute(f"SET memory_limit = '{memory_limit}'")
         for table in TABLES:
             files = f"{dataset}/{table}/run=*/*.parquet".replace("'", "''")
-            # With types cast, a run named 7 or 2026-12-02 would not stay text.
+            # Without casts, a run named 7 or 2026-12-02 stays text.
             connection.execute(
                 f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{files}', hive_partitioning = true, "  # noqa: S608  the folder is quoted, the names are ours
                 "hive_types_autocast = false)"
@@ -127,14 +127,14 @@ def _by_spark(sql: str, dataset: str, engine: str) -> Answer:
 
 
 def _reach(engine: str) -> None:
-    """Raise EngineError where nothing accepts a connection: Spark's own client retries for minutes."""
+    """Raise EngineError unless the server accepts a connection: Spark's client retries for minutes."""
     try:
         parts = urlsplit(engine)
         host, port = parts.hostname, parts.port or _SPARK_PORT
     except ValueError as error:
-        raise UsageError(f"{engine!r} is not an address: {error}; give sc://HOST:PORT") from error
+        raise UsageError(f"{engine!r} is not an address: {error}; use sc://HOST:PORT") from error
     if not host:
-        raise UsageError(f"{engine!r} names no host; give sc://HOST:PORT")
+        raise UsageError(f"{engine!r} names no host; use sc://HOST:PORT")
     try:
         with socket.create_connection((host, port), timeout=_CONNECT_SECONDS):
             pass

@@ -1,4 +1,4 @@
-"""Groups of ranks that are expected to differ from each other: pipeline stages, expert ranks, hosts, models."""
+"""Groups of ranks that may differ from each other: pipeline stages, expert ranks, hosts, models."""
 
 import re
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from sigcontract.fleet.sources import Source
 __all__ = ["UNMATCHED", "GroupBy", "group_by"]
 
 _PATTERN = re.compile(r"(?P<what>label|host|rank)(?:(?P<sign>[=/%])(?P<rest>.+))?", re.DOTALL)
-#: The group of what the pattern does not match: it is compared too.
+#: Group of values that the pattern does not match; they are compared too.
 UNMATCHED = "(no match)"
 
 
@@ -23,9 +23,9 @@ class GroupBy(NamedTuple):
     sign
         ``=`` for an expression, ``/`` for blocks of ranks, ``%`` for every n-th rank; empty: the value itself.
     expression
-        Searched for in the value; its first group that matches names the group, else the whole match.
+        Searched in the value; its first matching group names the group, else the whole match.
     number
-        Ranks of a block, or the number of groups.
+        Ranks per block, or number of groups.
     """
 
     what: str
@@ -54,33 +54,33 @@ class GroupBy(NamedTuple):
 
 
 def group_by(pattern: str) -> GroupBy:
-    """Return a pattern, parsed.
+    """Parse a pattern.
 
     Parameters
     ----------
     pattern
-        ``host``, ``host=EXPRESSION``, ``label=EXPRESSION``, ``rank=EXPRESSION``; ``rank/8`` for blocks of eight
-        ranks, such as pipeline stages; ``rank%8`` for every eighth rank, such as expert ranks. Expressions are those
-        of Python's `re`, and are searched for.
+        ``host``, ``host=EXPRESSION``, ``label=EXPRESSION``, ``rank=EXPRESSION``; ``rank/8`` for blocks of eight ranks,
+        such as pipeline stages; ``rank%8`` for every eighth rank, such as expert ranks. Expressions are of Python's
+        `re`, and are searched for.
 
     Raises
     ------
     UsageError
-        The pattern is none of these.
+        The pattern is invalid.
     """
     match = _PATTERN.fullmatch(pattern)
     if match is None:
         raise UsageError(
-            f"{pattern!r} makes no groups; give host, host=REGEX, label=REGEX, rank=REGEX, rank/N or rank%N"
+            f"{pattern!r} is not a pattern of groups; use host, host=REGEX, label=REGEX, rank=REGEX, rank/N or rank%N"
         )
     what, sign, rest = match["what"], match["sign"] or "", match["rest"] or ""
     if sign == "=":
         try:
             return GroupBy(what, sign, re.compile(rest), 0)
         except re.error as error:
-            raise UsageError(f"{rest!r} is no regular expression: {error}") from error
+            raise UsageError(f"{rest!r} is not a regular expression: {error}") from error
     if sign and not (what == "rank" and rest.isascii() and rest.isdecimal() and int(rest[:9]) > 0):
-        raise UsageError(f"{pattern!r}: {sign} applies to rank only, with a number from 1 on, such as rank{sign}8")
+        raise UsageError(f"{pattern!r}: {sign} applies to rank only, with a number of at least 1, such as rank{sign}8")
     if what != "host" and not sign:
-        raise UsageError(f"{pattern!r} makes a group of each {what}; give an expression, {what}=REGEX")
+        raise UsageError(f"{pattern!r} makes one group per {what}; use an expression, {what}=REGEX")
     return GroupBy(what, sign, None, int(rest[:9]) if sign else 0)

@@ -1,4 +1,4 @@
-"""The dumps of a fleet: their names in a report, and where job, run or machines do not match."""
+"""The dumps of a fleet: their names in a report, and mismatches of job, run or machine."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -11,20 +11,20 @@ from sigcontract.model import FleetGap, FleetGapKind
 
 __all__ = ["Members", "majority", "unreadable_gap"]
 
-#: Dumps of one run are written within this time of each other, by their own clocks: capture takes minutes.
+#: Longest time between dumps of one run, by their own clocks: capture takes minutes.
 _RUN_SECONDS = 3600
-#: Files that one sentence names.
+#: Most files in one sentence.
 _FILES = 3
 _Value = TypeVar("_Value", bound=Hashable)
 
 
 class Members:
-    """The dumps that can be read, by row, and their names in a report.
+    """The readable dumps, by row, and their names in a report.
 
     Parameters
     ----------
     sources
-        The dumps. A reference that is no rank of the job is the last.
+        The dumps; a reference outside the job comes last.
     outsider
         Row of such a reference, or None.
     """
@@ -38,7 +38,7 @@ class Members:
         self._times = Counter(self.ranks.values())
 
     def names(self, rows: Iterable[int]) -> str:
-        """Return ranks as ranges, and the files of dumps without a rank of their own."""
+        """Return ranks as ranges, and the files of dumps without a unique rank."""
         known, others = [], []
         for row in rows:
             rank = self._own_rank(row)
@@ -49,17 +49,17 @@ class Members:
         return ", ".join([ranges(known), *others] if known else others)
 
     def describe(self, rows: Sequence[int]) -> str:
-        """Return ranks and a few of the files, for a sentence."""
+        """Return ranks and the first few files, for a sentence."""
         known = [rank for row in rows if (rank := self._own_rank(row)) is not None]
         files = [self.sources[row].name for row in rows if not known or len(rows) <= _FILES]
         listed = ", ".join(files[:_FILES]) + (f" and {len(files) - _FILES} more" if len(files) > _FILES else "")
         if not known:
             return listed
-        others = f" and {len(rows) - len(known)} without a rank of their own" if len(known) < len(rows) else ""
+        others = f" and {len(rows) - len(known)} without a unique rank" if len(known) < len(rows) else ""
         return f"{with_noun(ranges(known))}{others}{f' ({listed})' if listed else ''}"
 
     def _own_rank(self, row: int) -> int | None:
-        """Return the rank that this dump alone names."""
+        """Return the rank of this dump if no other has it."""
         rank = self.ranks.get(row)
         return None if self._times[rank] > 1 else rank
 
@@ -69,12 +69,12 @@ class Members:
 
     @property
     def world_size(self) -> int | None:
-        """Ranks of the job, if at least one dump gives the number and no other gives another."""
+        """Ranks of the job, if the dumps that record it agree."""
         sizes = {self.sources[row].header.environment.world_size for row in self.rows} - {None}
         return sizes.pop() if len(sizes) == 1 else None
 
     def gaps(self, reference: int | None) -> Iterator[FleetGap]:
-        """Yield what is missing and what does not match; the facts of the reference are the expected ones."""
+        """Yield what is missing and what does not match the reference, or the majority."""
         yield from self._of_dumps()
         yield from self._of_ranks()
         yield from self._of_run()
@@ -88,10 +88,10 @@ class Members:
                 yield self.gap(
                     "incomplete",
                     [row],
-                    f"{name}: not complete: still being written, or its process died; later graphs are missing",
+                    f"{name}: incomplete: still being written, or its process died; later graphs are missing",
                 )
             if not source.graphs:
-                yield self.gap("empty", [row], f"{name}: no graph in it")
+                yield self.gap("empty", [row], f"{name}: no graphs")
 
     def _of_ranks(self) -> Iterator[FleetGap]:
         by_rank = self._by(self.ranks.__getitem__)
@@ -103,18 +103,18 @@ class Members:
                 yield self.gap("rank-repeated", rows, f"{self.describe(rows)}: all of rank {rank}")
         yield from self._of_world_size([rank for rank in by_rank if rank is not None])
         if len(self.rows) == 1 and self.outsider is None:
-            yield self.gap("alone", self.rows, f"{self.describe(self.rows)}: the only dump; nothing to compare it with")
+            yield self.gap("alone", self.rows, f"{self.describe(self.rows)}: the only dump, nothing to compare with")
 
     def _of_world_size(self, ranks: Sequence[int]) -> Iterator[FleetGap]:
         sizes = self._by(lambda row: self.sources[row].header.environment.world_size)
         if set(sizes) == {None}:
-            detail = "no world size in any dump: whether a rank is missing is unknown"
+            detail = "no dump records the world size, so missing ranks are unknown"
             yield self.gap("world-size-unknown", (), detail)
         elif len(sizes) > 1:
             listed = "; ".join(
                 f"{self.describe(rows)}: {'none' if size is None else size}" for size, rows in sizes.items()
             )
-            yield self.gap("world-size", (), f"world sizes differ, the dumps are not of one job: {listed}")
+            yield self.gap("world-size", (), f"world sizes differ, so the dumps are not of one job: {listed}")
         if self.world_size is None:
             return
         missing = missing_ranks(ranks, self.world_size)
@@ -145,7 +145,7 @@ class Members:
                 yield self.gap(fact.kind, rows, f"{self.describe(rows)}: {fact.noun} {own}, expected {others}")
 
     def _of_run(self) -> Iterator[FleetGap]:
-        """Yield the dumps written at another time than most: they may be left over from an earlier run."""
+        """Yield dumps written long before or after most: they may be left over from another run."""
         times = {row: _seconds(self.sources[row].header.environment.created_at) for row in self.rows}
         known = sorted(time for time in times.values() if time is not None)
         for row, time in times.items():
@@ -154,7 +154,7 @@ class Members:
                 yield self.gap(
                     "run",
                     [row],
-                    f"{self.describe([row])}: written at {own}, more than an hour from most: of another run?",
+                    f"{self.describe([row])}: written at {own}, more than an hour from most: from another run?",
                 )
 
     def _by(self, fact: Callable[[int], _Value]) -> dict[_Value, list[int]]:
@@ -165,7 +165,7 @@ class Members:
 
 
 def majority(sizes: Mapping[_Value, int]) -> _Value | None:
-    """Return what more than half have, or None."""
+    """Return the value that more than half have, or None."""
     largest = max(sizes, key=sizes.__getitem__, default=None)
     return largest if largest is not None and 2 * sizes[largest] > sum(sizes.values()) else None
 
@@ -176,7 +176,7 @@ def unreadable_gap(unreadable: Unreadable) -> FleetGap:
 
 
 class _Fact(NamedTuple):
-    """Something that the dumps of one run have in common, in parts of which a report names those that differ."""
+    """A fact that dumps of one run share, as a tuple; a report names the entries that differ."""
 
     kind: FleetGapKind
     noun: str

@@ -1,4 +1,4 @@
-"""The queries of the package, each a file of plain SQL with its documentation at the top."""
+"""The shipped queries, each an SQL file with its documentation at the top."""
 
 import os
 from importlib.resources import files
@@ -18,11 +18,11 @@ class Query(NamedTuple):
     Attributes
     ----------
     name
-        As ``fleet query`` takes it.
+        Name, as for ``fleet query``.
     about
-        What it answers, in one line.
+        Description, in one line.
     sql
-        Its text, valid in DuckDB and Spark.
+        Text, valid in DuckDB and Spark.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Query(NamedTuple):
 
 
 def queries() -> dict[str, Query]:
-    """Return the queries of this package by name."""
+    """Return the shipped queries by name."""
     folder = files("sigcontract.fleet") / "sql"
     found = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
@@ -45,30 +45,29 @@ def queries() -> dict[str, Query]:
 def query_dataset(
     query: str, dataset: str | os.PathLike[str], *, engine: str = "duckdb", memory_limit: str | None = None
 ) -> FleetQueryResult:
-    """Run a query on a data set that `export_dataset` wrote.
+    """Run a query on a data set written by `export_dataset`.
 
     Parameters
     ----------
     query
-        The name of one of `queries`, or the path of a file whose name ends in ``.sql``: one query on the views
-        ``graphs`` and ``nodes``.
+        A name in `queries`, or the path of a ``.sql`` file with one query over the views ``graphs`` and ``nodes``.
     dataset
-        Its folder, or a URL that the engine can read.
+        The directory, or a URL that the engine can read.
     engine
         ``duckdb``, in this process, or ``sc://HOST:PORT``, a Spark Connect server.
     memory_limit
-        Most memory that DuckDB uses before it spills to disk, such as ``4GB``.
+        Memory limit of DuckDB before it spills to disk, such as ``4GB``.
 
     Raises
     ------
     UsageError
-        There is no such query or engine.
+        The query or engine is unknown.
     MissingExtraError
         The engine's library is not installed.
     EngineError
-        The engine cannot be reached, refuses the query, or died.
+        The engine is unreachable, rejects the query, or died.
     FileError
-        There is no data set, or the file cannot be read.
+        The data set does not exist, or the file cannot be read.
     """
     where = os.fspath(dataset)
     # A server has its own working directory.
@@ -85,5 +84,5 @@ def _text_of(query: str) -> str:
             raise FileError(f"cannot read {query}: {error}; check the name", file=query) from error
     known = queries()
     if query not in known:
-        raise UsageError(f"there is no query {query!r}; there are {', '.join(known)}, or give a file that ends in .sql")
+        raise UsageError(f"no query {query!r}; use one of {', '.join(known)}, or a file that ends in .sql")
     return known[query].sql

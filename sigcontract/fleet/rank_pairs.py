@@ -1,4 +1,4 @@
-"""Two folders of dumps compared rank by rank: what changed between two runs of one job."""
+"""Compare two directories of dumps rank by rank: what changed between two runs of one job."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
@@ -25,25 +25,25 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and independent options
 ) -> RankDiffs:
     """Compare the dump of each rank in one run with that of the same rank in another.
 
-    Ranks with equal headers in both runs are compared once; the digests of the dumps decoded for that are checked.
+    Ranks with equal headers in both runs are compared once, with the digests of their dumps checked.
 
     Parameters
     ----------
     old, new
-        Folders, files and dumps of the two runs, as for `compare_fleet`.
+        Directories, files and dumps of the two runs, as for `compare_fleet`.
     profile, policy, labels
         As for `sigcontract.compare.compare_dumps`.
     progress
         Called before each step: ``headers`` read, ``pairs`` compared.
     on_diff
-        Called with each diff and the comparison behind it, which is not kept.
+        Called with each diff and its comparison, which is not kept.
 
     Raises
     ------
     UsageError
-        A run has no dump, or no policy has that name.
+        A run has no dump, or the policy is unknown.
     FileError
-        A folder cannot be read.
+        A directory cannot be read.
     """
     runs = read_sources(old, progress=progress), read_sources(new, progress=progress)
     members = tuple(Members(found.sources, None) for found in runs)
@@ -52,7 +52,7 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and independent options
     for rows, others, side in ((by_rank[0], by_rank[1], "new"), (by_rank[1], by_rank[0], "old")):
         missing = ranges(rows.keys() - others.keys())
         if missing:
-            detail = f"{with_noun(missing)}: no {side} dump that can be compared"
+            detail = f"{with_noun(missing)}: no comparable {side} dump"
             gaps.append(FleetGap(kind="rank-missing", ranks=missing, detail=detail))
     alike: dict[Hashable, list[int]] = {}
     for rank in sorted(by_rank[0].keys() & by_rank[1].keys()):
@@ -97,7 +97,7 @@ def _first_pair(
 
 
 def _by_rank(members: Members, gaps: list[FleetGap]) -> Iterator[tuple[int, int]]:
-    """Yield rank and row of each dump that alone is of its rank; the others are gaps."""
+    """Yield rank and row of each dump with a unique rank; the others are gaps."""
     rows: dict[int, list[int]] = {}
     for row, rank in members.ranks.items():
         if rank is None:
@@ -112,7 +112,7 @@ def _by_rank(members: Members, gaps: list[FleetGap]) -> Iterator[tuple[int, int]
 
 
 def _content(source: Source) -> Hashable:
-    """Return all of a header that a comparison depends on."""
+    """Return the header fields that a comparison depends on."""
     header = source.header
     where = header.environment
     return (

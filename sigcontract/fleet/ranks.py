@@ -1,4 +1,4 @@
-"""Ranks in range notation, and never as a list of a thousand numbers."""
+"""Ranks in range notation."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ __all__ = ["missing_ranks", "ranges", "with_noun"]
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return numbers as ascending ranges: ``0-11,13-63``; nothing for none."""
+    """Return numbers as ascending ranges: ``0-11,13-63``."""
     return ",".join(
         str(first) if first == last else f"{first}-{last}" for first, last in _stretches(sorted(set(numbers)))
     )
@@ -20,7 +20,7 @@ def with_noun(ranks: str) -> str:
 def missing_ranks(present: Iterable[int], world_size: int) -> str:
     """Return the ranks below the world size that are absent, as ranges.
 
-    The world size comes out of a file: the cost is that of the ranks that are present, whatever it claims.
+    The world size comes from a file, so the cost depends on the ranks present alone.
     """
     ascending = sorted(set(present) | {world_size})
     holes = []

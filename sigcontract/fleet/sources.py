@@ -1,4 +1,4 @@
-"""The dumps of a fleet: found in folders, read by their headers, decoded one at a time where headers do not suffice."""
+"""The dumps of a fleet: found in directories, read by header, decoded one at a time if needed."""
 
 import os
 import re
@@ -22,12 +22,12 @@ __all__ = [
     "read_sources",
 ]
 
-#: Inputs: a folder of dumps, the file of a dump, or a dump in memory.
+#: Inputs: a directory of dumps, the file of a dump, or a dump in memory.
 DumpInput = str | os.PathLike[str] | SignatureDump
 
 _DUMP_NAME = re.compile(r"[^.].*\.dump\.(?:json|msgpack)(?:\.gz|\.zst)?")
 
-#: Called before each step with its name, its number and how many there are: ``headers``, 3, 64.
+#: Called before each step with its name, its number and the number of steps: ``headers``, 3, 64.
 Progress = Callable[[str, int, int], None]
 
 _Stamp = tuple[int, int, int]
@@ -97,17 +97,17 @@ class Found(NamedTuple):
 
 
 def dump_files(folder: Path) -> list[Path]:
-    """Return the dumps in a folder, sorted, by the names that ``record`` gives them.
+    """Return the dumps in a directory, sorted, by the file names of ``record``.
 
     Raises
     ------
     FileError
-        The folder cannot be read.
+        The directory cannot be read.
     """
     try:
         names = sorted(name for name in os.listdir(folder) if _DUMP_NAME.fullmatch(name))  # noqa: PTH208  names alone
     except OSError as error:
-        msg = f"cannot read the folder {folder}: {error.strerror}; check its name and who may read it"
+        msg = f"cannot read the directory {folder}: {error.strerror}; check its name and permissions"
         raise FileError(msg, file=str(folder)) from error
     return [folder / name for name in names]
 
@@ -118,7 +118,7 @@ def read_sources(inputs: Sequence[DumpInput], *, verify: bool = False, progress:
     Parameters
     ----------
     inputs
-        Folders, files and dumps. A file given twice, by name or through its folder, is read once.
+        Directories, files and dumps. A file given twice, by name or through its directory, is read once.
     verify
         Whether to decode every dump and check its digests.
     progress
@@ -127,9 +127,9 @@ def read_sources(inputs: Sequence[DumpInput], *, verify: bool = False, progress:
     Raises
     ------
     UsageError
-        There is no dump.
+        No dump is given or found.
     FileError
-        A folder cannot be read.
+        A directory cannot be read.
     """
     folders: dict[Path, frozenset[str]] = {}
     given = list(_listed(inputs, folders))
@@ -150,7 +150,7 @@ def read_sources(inputs: Sequence[DumpInput], *, verify: bool = False, progress:
 
 
 def changed_since(found: Found) -> Iterator[tuple[str, str]]:
-    """Yield the dumps that appeared, disappeared or were rewritten since they were read, and which of these."""
+    """Yield dumps that appeared, disappeared or were rewritten since the read, and which of these."""
     for source in found.sources:
         if source.stamp is not None:
             now = _stamp_of(source.name)

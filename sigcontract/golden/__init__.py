@@ -1,4 +1,4 @@
-"""Golden files: dumps that a test suite agreed to, one file for each check."""
+"""Golden files: the expected dumps of a test suite, one file per check."""
 
 from sigcontract.doors import attach
 

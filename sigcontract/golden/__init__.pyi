@@ -1,7 +1,7 @@
 from sigcontract.golden.agreement import (
     Agreement as Agreement,
     State as State,
-    hold_against_golden as hold_against_golden,
+    compare_with_golden as compare_with_golden,
 )
 from sigcontract.golden.document import (
     decode_golden as decode_golden,

@@ -11,30 +11,30 @@ from sigcontract.golden.document import read_golden
 from sigcontract.model import SignatureDump, Verdict
 from sigcontract.wire import header_of
 
-__all__ = ["Agreement", "State", "hold_against_golden"]
+__all__ = ["Agreement", "State", "compare_with_golden"]
 
-#: same: the recording is that of the golden. missing: there is no golden. unreadable: there is one, which is no valid
-#: golden of this release. different: the two differ. undetermined: equal as recorded, and what is not recorded counts.
+#: same: the recording equals the golden. missing: no golden. unreadable: not a valid golden of this release. different:
+#: the two differ. undetermined: equal as recorded, and unknowns count.
 State = Literal["same", "missing", "unreadable", "different", "undetermined"]
 
 
 class Agreement(NamedTuple):
-    """A recording held against its golden.
+    """A recording compared with its golden.
 
     Attributes
     ----------
     state
         Whether they agree.
     recorded
-        The recording, as `golden_of` gives it.
+        The recording, from `golden_of`.
     golden
-        The golden; None where it is missing or unreadable.
+        The golden; None if missing or unreadable.
     comparison
         How the two differ; None without a golden.
     error
         Why the golden is unreadable.
     open
-        Rules whose answer both recordings leave open, such as ``function.code-unknown``.
+        Undetermined rules, such as ``function.code-unknown``.
     """
 
     state: State
@@ -50,26 +50,25 @@ class Agreement(NamedTuple):
         return self.state == "same"
 
 
-def hold_against_golden(
+def compare_with_golden(
     recorded: SignatureDump, golden: Path, *, environment_known: bool = True, strict: bool = False
 ) -> Agreement:
-    """Hold a recording against its golden.
+    """Compare a recording with its golden.
 
-    They agree if each label has a graph of the same portable digest: what was recorded is the same, unreadable values
-    included. Where digests differ they still agree if nothing that `compare_dumps` finds fails the gate ``any``:
-    the order in which nodes were captured does not, nor what has no effect. The environment decides nothing; it is
-    part of the comparison, for it may be the reason.
+    They agree if the portable digests of each label are equal: what was recorded is the same, unreadable values
+    included. If digests differ, they still agree if no finding of `compare_dumps` fails the gate ``any``: node order
+    and attributes without effect do not. The environment is compared, as it may be the reason, but does not decide.
 
     Parameters
     ----------
     recorded
-        The recording, as `golden_of` gives it.
+        The recording, from `golden_of`.
     golden
-        The golden's file.
+        The golden file.
     environment_known
-        Whether the environment of the recording is that of its process; else that of the golden is assumed.
+        Whether the recording has its process's environment; else the golden's is assumed.
     strict
-        Whether what both leave open keeps them from agreeing.
+        Whether undetermined rules fail the check.
     """
     try:
         expected = read_golden(golden)
@@ -80,7 +79,7 @@ def hold_against_golden(
     where, profile = recorded.environment, recorded.profile
     if not environment_known:
         where, profile = expected.environment, expected.profile
-    # Of another moment, whatever the two say: equal dumps would be taken for one, and what is open for known.
+    # A different time: dumps of one moment would be taken for one capture, and unknowns for equal.
     where = replace(where, created_at=f"after {expected.environment.created_at}")
     compared = replace(recorded, environment=where, profile=profile)
     comparison = compare_dumps(expected, compared)

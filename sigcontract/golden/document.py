@@ -19,22 +19,24 @@ _LISTING: Final = 1
 
 
 def golden_of(dump: SignatureDump) -> SignatureDump:
-    """Return a dump as a golden holds it: equal for two runs that captured the same, apart from its environment.
+    """Return a dump in golden form: equal for two runs that captured the same graphs, apart from the environment.
 
-    Handles are renumbered by first use over all graphs, addresses are 0, as in `portable_form`; a handle that two
-    graphs share stays one number. Host, process and rank are left out.
+    Handles are renumbered by first use over all graphs, so shared handles stay equal, and addresses are 0, as in
+    `portable_form`. Host, process and rank are omitted.
 
     Raises
     ------
     NotComparableError
-        The dump is incomplete, or has no graph: a golden of it would agree with what was never recorded.
+        The dump is incomplete or empty, so its golden would match graphs never recorded.
     RecordError
-        A graph is not valid.
+        A graph is invalid.
     """
     if not dump.complete:
-        raise NotComparableError("the dump is incomplete, so graphs may be missing; record it to its end")
+        raise NotComparableError(
+            "the dump is incomplete, so graphs may be missing; record it again and let the program finish"
+        )
     if not dump.graphs:
-        raise NotComparableError("the dump has no graphs; there is nothing to agree to")
+        raise NotComparableError("the dump has no graphs; capture one first")
     whole = GraphSignature(
         nodes=tuple(ChildGraphNode(graph=entry.graph) for entry in dump.graphs), dependencies=((),) * len(dump.graphs)
     )
@@ -49,17 +51,17 @@ def golden_of(dump: SignatureDump) -> SignatureDump:
 
 
 def golden_bytes(golden: SignatureDump) -> bytes:
-    """Return a golden as the bytes of its file: JSON with sorted keys, one node and one row of a table per line."""
+    """Encode a golden: JSON with sorted keys, one node and one table row per line."""
     value = msgspec.json.decode(encode(golden))
     parts = [b'"%b":%b' % (key.encode(), _laid_out(key, part)) for key, part in sorted(value.items())]
     data = printable_json(b"{\n" + b",\n".join(parts) + b"\n}\n")
     if decode(data, expect=SignatureDump) != golden:
-        raise RecordError("the golden would be read back as another; report this as a fault of sigcontract")
+        raise RecordError("the golden does not survive encoding; please report this")
     return data
 
 
 def read_golden(path: Path) -> SignatureDump:
-    """Return a golden from its file.
+    """Read a golden file.
 
     Raises
     ------
@@ -76,22 +78,22 @@ def read_golden(path: Path) -> SignatureDump:
 
 
 def decode_golden(data: bytes) -> SignatureDump:
-    """Return a golden from the bytes of its file.
+    """Decode a golden file.
 
     Raises
     ------
     RecordError
-        It is no dump of a version that this release reads, a digest is not that of its graph (code ``digest``), or
-        the listing is not that of its graphs (code ``listing``).
+        It is not a dump of a version this release reads, a digest does not match its graph (code ``digest``), or the
+        listing does not match its graphs (code ``listing``).
     """
     golden = decode(data, verify=True, expect=SignatureDump)
     listing = golden.extensions.get(_EXTENSION)
-    # Whoever reviews a golden reads the listing: it must not say anything else than the tables.
+    # Reviewers read the listing, so it must match the tables.
     if isinstance(listing, dict) and listing.get("version") == _LISTING:
         expected = _listed(golden.graphs)
         if listing.get("graphs") != expected:
             path = f"$.extensions['{_EXTENSION}'].graphs"
-            reason = "the listing of nodes is not that of the graphs in this file: it was edited by hand"
+            reason = "the listing of nodes does not match the graphs in this file: it was edited by hand"
             raise InvariantError(reason, path=path, code="listing")
     return golden
 

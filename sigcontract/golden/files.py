@@ -1,4 +1,4 @@
-"""Names of golden files: ``goldens/MODULE/NAME.json`` beside the test module, ``NAME.json.new`` while it is pending."""
+"""Names of golden files: ``goldens/MODULE/NAME.json`` beside the test module; pending: ``NAME.json.new``."""
 
 import os
 import re
@@ -19,14 +19,14 @@ __all__ = [
     "unreferenced_files",
 ]
 
-#: The folder of goldens, beside the test modules that they belong to.
+#: The directory of goldens, beside their test modules.
 FOLDER: Final = "goldens"
 _SUFFIX: Final = ".json"
 _PENDING: Final = ".new"
-#: Characters of a name: with both suffixes it must fit the 255 bytes that file systems have for one.
+#: Longest name in characters: with both suffixes it must fit the 255 bytes of a file name.
 _MOST_NAME: Final = 120
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.=+,@-]+")
-#: Folders that no search for pending files enters: environments and caches hold copies of other projects.
+#: Directories skipped in the search for pending files: they hold copies of other projects.
 _SKIPPED: Final = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 
@@ -38,13 +38,13 @@ def golden_file(test_module: Path, name: str) -> Path:
     test_module
         The file of the test.
     name
-        The name of the check. Characters that some file systems or shells refuse become ``-``; a name that is too
-        long is cut, and ends in a digest of the whole.
+        The name of the check. Characters invalid in some file systems or shells become ``-``; a long name is cut and
+        ends in a digest.
 
     Raises
     ------
     UsageError
-        Nothing of the name can be part of a file name.
+        No character of the name is valid in a file name.
     """
     stem = _UNFIT.sub("-", name).strip("-.")
     if not stem:
@@ -55,30 +55,30 @@ def golden_file(test_module: Path, name: str) -> Path:
 
 
 def pending_file(golden: Path) -> Path:
-    """Return where the recording of a failed check is written for review."""
+    """Return the pending file of a golden, to which a failed check writes its recording."""
     return golden.with_name(golden.name + _PENDING)
 
 
 def golden_of_pending(pending: Path) -> Path:
-    """Return the golden that a pending file would replace.
+    """Return the golden of a pending file.
 
     Raises
     ------
     UsageError
-        It is not named as a pending file.
+        The name is not that of a pending file.
     """
     if not pending.name.endswith(_SUFFIX + _PENDING):
-        raise UsageError(f"{pending} is no pending golden; those are named NAME{_SUFFIX}{_PENDING}")
+        raise UsageError(f"{pending} is not a pending golden; expected NAME{_SUFFIX}{_PENDING}")
     return pending.with_name(pending.name.removesuffix(_PENDING))
 
 
 def pending_files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the pending files that are named, and those in ``goldens`` folders below the folders that are named.
+    """Yield the given pending files, and those in ``goldens`` directories below the given directories.
 
     Raises
     ------
     UsageError
-        A path does not exist, or is a file that is not named as a pending one.
+        A path does not exist, or is a file but not a pending one.
     """
     found: dict[Path, None] = {}
     for path in paths:
@@ -88,7 +88,7 @@ def pending_files(paths: Sequence[Path]) -> Iterator[Path]:
             golden_of_pending(path)
             found[path] = None
         else:
-            raise UsageError(f"{path} does not exist; name a pending golden or a folder")
+            raise UsageError(f"{path} does not exist; name a pending golden or a directory")
     yield from found
 
 
@@ -100,7 +100,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def unreferenced_files(test_module: Path, referenced: Collection[Path]) -> list[Path]:
-    """Return the goldens and pending files of a test module that belong to none of the goldens referenced."""
+    """Return the goldens and pending files of a test module that no check referenced."""
     known = {*referenced, *map(pending_file, referenced)}
     folder = test_module.parent / FOLDER / test_module.stem
     ours = (path for path in folder.glob("*") if path.name.endswith((_SUFFIX, _SUFFIX + _PENDING)))
@@ -108,5 +108,5 @@ def unreferenced_files(test_module: Path, referenced: Collection[Path]) -> list[
 
 
 def in_ci() -> bool:
-    """Whether the process runs in continuous integration: ``CI`` is set, and to neither ``false`` nor ``0``."""
+    """Whether the process runs in continuous integration: ``CI`` is set, but not to ``false`` or ``0``."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")

@@ -1,4 +1,4 @@
-"""A graph as text, one node per line: what a review of a golden file reads."""
+"""A graph as text, one node per line, for the review of a golden file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -18,21 +18,21 @@ from sigcontract.model import (
 
 __all__ = ["listing_of"]
 
-#: Characters of a kernel's name and of another node's fields. The tables of the document have them whole.
+#: Longest kernel name and fields of another node, in characters. The document's tables have them in full.
 _MOST_NAME: Final = 160
 _MOST_FIELDS: Final = 300
-#: Nodes of the graphs of one golden that are listed: a document bounds its extensions.
+#: Most nodes listed in one golden: the size of extensions is bounded.
 _MOST_NODES: Final = 20_000
 
 
 def listing_of(graph: GraphSignature) -> list[str]:
-    """Return one line per node, in the driver's order; those of graphs inside of a node follow it, indented.
+    """Return one line per node, in the driver's order; nodes of nested graphs follow, indented.
 
-    A line has no index, and dependencies are distances, so that an inserted node is one changed line.
+    Lines have no index and dependencies are distances, so an inserted node changes one line.
     """
     nodes = sum(1 for _ in graph.walk())
     if nodes > _MOST_NODES:
-        return [f"{nodes} nodes, too many to list; the tables of this document have them"]
+        return [f"{nodes} nodes, too many to list; see the tables of this document"]
     return list(_lines(graph, ""))
 
 
@@ -59,7 +59,7 @@ def _kernel(node: KernelNodeSignature) -> str:
         f"grid {node.grid_dim}",
         f"block {node.block_dim}",
         f"shared {node.dynamic_shared_mem_bytes}",
-        # Numbers of this golden, by first use: a name may stand for several functions.
+        # Numbered by first use: several functions may share a name.
         f"function {node.func or node.kern or 'unknown'}",
     ]
     code = None if node.function is None else node.function.code_sha256
@@ -69,7 +69,7 @@ def _kernel(node: KernelNodeSignature) -> str:
 
 
 def _attribute(attribute: LaunchAttribute) -> str:
-    """Return an attribute with a value other than zero, which is what most are; else the empty text."""
+    """Return an attribute as text; empty if its value is zero, as most are."""
     value = attribute.value
     if isinstance(value, int):
         return f"{attribute.name} {value}" if value else ""
@@ -78,7 +78,7 @@ def _attribute(attribute: LaunchAttribute) -> str:
 
 
 def _after(index: int, dependencies: Sequence[Dependency]) -> str:
-    """Return the dependencies, empty for the node before and for the first node without any."""
+    """Return the dependencies; empty for the previous node alone, and for a first node without any."""
     if not dependencies:
         return ", after nothing" if index else ""
     edges = [_edge(index, dependency) for dependency in dependencies]
@@ -94,14 +94,14 @@ def _edge(index: int, edge: Dependency) -> str:
 
 
 def _flat(value: Mapping[str, object]) -> str:
-    """Return ``name.field=value`` of all that is neither zero nor empty, null for what is not known."""
+    """Return ``name.field=value`` of every nonzero, nonempty value; null if unknown."""
     return " ".join(_pairs(msgspec.to_builtins(value, order="sorted"), ""))
 
 
 def _pairs(value: object, path: str) -> Iterator[str]:
     if isinstance(value, dict):
         for name, part in value.items():
-            if name != "type" or not path:  # the tag of a record inside
+            if name != "type" or not path:  # the tag of a nested record
                 yield from _pairs(part, f"{path}.{name}" if path else name)
     elif isinstance(value, list | tuple):
         for index, part in enumerate(value):

@@ -1,6 +1,7 @@
 from sigcontract.model.attributes import (
     VALUE_TYPES as VALUE_TYPES,
     AccessPolicyWindow as AccessPolicyWindow,
+    AttributeInteger as AttributeInteger,
     AttributeOrigin as AttributeOrigin,
     AttributeState as AttributeState,
     AttributeValue as AttributeValue,
@@ -105,6 +106,7 @@ from sigcontract.model.graph import (
     ConditionalNode as ConditionalNode,
     Dependency as Dependency,
     GraphSignature as GraphSignature,
+    NodeRecord as NodeRecord,
     NodeSignature as NodeSignature,
     graph_fields as graph_fields,
     holds_graphs as holds_graphs,
@@ -146,6 +148,7 @@ from sigcontract.model.profile import (
 )
 from sigcontract.model.pydantic_schema import (
     BRANCH_MARK as BRANCH_MARK,
+    core_schema_of_record as core_schema_of_record,
     core_schema_of_type as core_schema_of_type,
 )
 from sigcontract.model.record import (

@@ -1,4 +1,4 @@
-"""Launch attributes of a kernel node: what was asked, what was answered, and where it was seen."""
+"""Launch attributes of a kernel node: the id queried, the driver's answer, and its origin."""
 
 from collections.abc import Iterable
 from struct import pack, unpack
@@ -15,6 +15,7 @@ from sigcontract.model.record import Handle, Int32, Record, Size, UInt32
 __all__ = [
     "VALUE_TYPES",
     "AccessPolicyWindow",
+    "AttributeInteger",
     "AttributeOrigin",
     "AttributeState",
     "AttributeValue",
@@ -107,8 +108,10 @@ class RawValue(Record, frozen=True, kw_only=True, tag_field="type", tag="raw"):
     ]
 
 
+#: Of the attributes that are one number: a signed or an unsigned 32-bit integer of the union.
+AttributeInteger = Annotated[int, Meta(ge=-(2**31), le=2**32 - 1)]
 AttributeValue = (
-    Annotated[int, Meta(ge=-(2**31), le=2**32 - 1)]
+    AttributeInteger
     | ClusterDim
     | AccessPolicyWindow
     | MemSyncDomainMap
@@ -164,7 +167,7 @@ class LaunchAttribute(Record, frozen=True, kw_only=True):
             return f"attribute_{self.id}"
 
 
-#: What the union holds for each id that has a name here. Any other id keeps its bytes.
+#: The type of the union's value for each id named here. Other ids keep their bytes.
 VALUE_TYPES: dict[int, type] = {
     AttributeId.ACCESS_POLICY_WINDOW: AccessPolicyWindow,
     AttributeId.COOPERATIVE: int,

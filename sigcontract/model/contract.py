@@ -1,7 +1,6 @@
-"""A contract: what the graphs of a dump are held against. People write it by hand, as TOML.
+"""A contract for the graphs of a dump. People write it by hand, as TOML.
 
-Fields that may be left out have defaults here, and nowhere else in the model. What contradicts itself raises
-InvariantError on construction.
+Optional fields have defaults, here and nowhere else in the model. Contradictions raise InvariantError on construction.
 """
 
 from typing import Annotated, Literal
@@ -24,7 +23,7 @@ __all__ = [
     "WorstVerdict",
 ]
 
-#: The worst verdict that passes. ``stale`` passes every difference that is known.
+#: The worst verdict that passes. ``stale`` passes every known difference.
 WorstVerdict = Literal["identical", "harmless", "updatable", "rejected", "stale"]
 
 #: allow: a finding of the rule passes, unless it is stale. allow-stale: it passes. fail: it fails whatever its verdict.
@@ -37,11 +36,11 @@ _Name = Annotated[str, Meta(min_length=1, max_length=4096)]
 _Date = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\s\S])")]
 _Capability = Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.[0-9]{1,2}(?![\s\S])")]
 
-_WILDCARDS = "* stands for any text, ? for one character, everything else for itself."
+_WILDCARDS = "* matches any text, ? one character."
 
 
 class DriverScope(Record, frozen=True, kw_only=True):
-    """A driver and device that a contract holds for. What is left out is not asked."""
+    """A driver and device that a contract covers. Omitted keys match any."""
 
     cuda_driver_version: Annotated[
         UInt32 | None, Meta(description="cuDriverGetVersion, such as 13000 for CUDA 13.0.")
@@ -59,7 +58,7 @@ class DriverScope(Record, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         asked = (self.cuda_driver_version, self.display_driver_version, self.device, self.compute_capability)
         if all(each is None for each in asked):
-            raise InvariantError("a driver names at least one of its keys; leave it out to hold for every driver")
+            raise InvariantError("set at least one key of driver, or omit it to cover every driver")
 
 
 class KernelClause(Record, frozen=True, kw_only=True):
@@ -76,13 +75,13 @@ class KernelClause(Record, frozen=True, kw_only=True):
         Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")] | None,
         Meta(description="sha256 of the kernel's machine code."),
     ] = None
-    count: Annotated[UInt32 | None, Meta(description="Exactly so many kernel nodes; 0: none.")] = None
-    at_least: Annotated[UInt32 | None, Meta(description="At least so many kernel nodes.")] = None
-    at_most: Annotated[UInt32 | None, Meta(description="At most so many kernel nodes.")] = None
+    count: Annotated[UInt32 | None, Meta(description="Exact number of kernel nodes; 0: none.")] = None
+    at_least: Annotated[UInt32 | None, Meta(description="Least number of kernel nodes.")] = None
+    at_most: Annotated[UInt32 | None, Meta(description="Greatest number of kernel nodes.")] = None
 
     def __post_init__(self) -> None:
         if self.name is None and self.code_sha256 is None:
-            raise InvariantError("a kernel is given by name, code_sha256, or both")
+            raise InvariantError("a kernel needs name, code_sha256, or both")
         _check_bounds(self)
 
     @property
@@ -92,31 +91,31 @@ class KernelClause(Record, frozen=True, kw_only=True):
 
 
 class GraphClause(Record, frozen=True, kw_only=True):
-    """What every graph whose label matches is held against. Without a number: at least one graph matches."""
+    """A clause on every graph whose label matches. Without a number: at least one graph matches."""
 
     label: Annotated[_Pattern, Meta(description=f"Pattern of labels; {_WILDCARDS}")] = "*"
-    count: Annotated[UInt32 | None, Meta(description="Exactly so many graphs match; 0: none.")] = None
-    at_least: Annotated[UInt32 | None, Meta(description="At least so many graphs match.")] = None
-    at_most: Annotated[UInt32 | None, Meta(description="At most so many graphs match.")] = None
+    count: Annotated[UInt32 | None, Meta(description="Exact number of matching graphs; 0: none.")] = None
+    at_least: Annotated[UInt32 | None, Meta(description="Least number of matching graphs.")] = None
+    at_most: Annotated[UInt32 | None, Meta(description="Greatest number of matching graphs.")] = None
     golden: Annotated[
         _Name | None,
-        Meta(description="Dump to agree with, relative to the contract; left out: that of the contract as a whole."),
+        Meta(description="Golden dump, relative to the contract; omitted: that of the contract."),
     ] = None
     golden_graph: Annotated[
-        _Name | None, Meta(description="Label of the golden graph; left out: the one that corresponds, by label first.")
+        _Name | None, Meta(description="Label of the golden graph; omitted: the corresponding one, by label first.")
     ] = None
     policy: Annotated[
-        _Name | None, Meta(description="What counts as a difference; left out: as the contract as a whole.")
+        _Name | None, Meta(description="Policy: what counts as a difference; omitted: that of the contract.")
     ] = None
     worst: Annotated[
-        WorstVerdict | None, Meta(description="Worst verdict that passes; left out: as the contract as a whole.")
+        WorstVerdict | None, Meta(description="Worst verdict that passes; omitted: that of the contract.")
     ] = None
     vary: Annotated[
         tuple[_Name, ...],
         Meta(description="Fields that may differ, such as grid_dim or attributes[priority], unless that is stale."),
     ] = ()
     rules: Annotated[
-        dict[_Name, RuleAnswer], Meta(description="Answers by rule id, over those of the contract as a whole.")
+        dict[_Name, RuleAnswer], Meta(description="Answers by rule id, overriding those of the contract.")
     ] = msgspec.field(default_factory=dict)
     programmatic_edges: Annotated[
         ProgrammaticEdges | None, Meta(description="Whether each graph must, or must not, have programmatic edges.")
@@ -137,19 +136,17 @@ class ExecutablesClause(Record, frozen=True, kw_only=True):
 
     policy: Annotated[_Name, Meta(description="share, share-functions, exact or portable.")]
     at_most: Annotated[UInt32, Meta(description="The most executables.")]
-    label: Annotated[_Pattern, Meta(description=f"Pattern of the labels that are counted; {_WILDCARDS}")] = "*"
+    label: Annotated[_Pattern, Meta(description=f"Pattern of the labels to count; {_WILDCARDS}")] = "*"
 
 
 class Suppression(Record, frozen=True, kw_only=True):
-    """Findings that pass until a date, for a reason."""
+    """Findings to let pass until a date, for a reason."""
 
     rule: Annotated[_Name, Meta(description="Id of the rule, or of a clause's own rule such as contract.kernel.")]
-    reason: Annotated[_Name, Meta(description="Why they pass, for the person who reads the report.")]
+    reason: Annotated[_Name, Meta(description="Why they pass, for readers of the report.")]
     expires: Annotated[_Date, Meta(description="The last day, UTC, as 2027-03-31. Later the suppression fails.")]
     graph: Annotated[_Pattern, Meta(description=f"Pattern of labels; {_WILDCARDS}")] = "*"
-    kernel: Annotated[
-        _Pattern | None, Meta(description=f"Pattern of the name of the kernel that the finding is about; {_WILDCARDS}")
-    ] = None
+    kernel: Annotated[_Pattern | None, Meta(description=f"Pattern of the finding's kernel name; {_WILDCARDS}")] = None
     path: Annotated[
         _Pattern | None, Meta(description=f"Pattern of the finding's path, as nodes[3].*; {_WILDCARDS}")
     ] = None
@@ -157,35 +154,37 @@ class Suppression(Record, frozen=True, kw_only=True):
 
 
 class Contract(Record, frozen=True, kw_only=True):
-    """What a dump is held against."""
+    """A contract for dumps."""
 
     golden: Annotated[
-        _Name | None, Meta(description="Dump to agree with, relative to the contract, where a graph names no other.")
+        _Name | None, Meta(description="Golden dump, relative to the contract, for graphs that name no other.")
     ] = None
     profile: Annotated[
         _Name | None,
-        Meta(description="Driver profile, shipped or a file relative to the contract; left out: that of the dumps."),
+        Meta(
+            description="Driver profile: a shipped id, or a file relative to the contract; omitted: that of the dumps."
+        ),
     ] = None
-    policy: Annotated[_Name, Meta(description="What counts as a difference.")] = "portable"
+    policy: Annotated[_Name, Meta(description="Policy: what counts as a difference.")] = "portable"
     worst: Annotated[WorstVerdict, Meta(description="Worst verdict that passes.")] = "identical"
     vary: Annotated[tuple[_Name, ...], Meta(description="Fields that may differ in every graph, unless stale.")] = ()
     rules: Annotated[dict[_Name, RuleAnswer], Meta(description="Answers by rule id, for every graph.")] = msgspec.field(
         default_factory=dict
     )
-    graphs: Annotated[UInt32 | None, Meta(description="Exactly so many graphs in the dump.")] = None
+    graphs: Annotated[UInt32 | None, Meta(description="Exact number of graphs in the dump.")] = None
     driver: Annotated[
-        tuple[DriverScope, ...], Meta(description="Drivers that the contract holds for; left out: every driver.")
+        tuple[DriverScope, ...], Meta(description="Drivers that the contract covers; omitted: every driver.")
     ] = ()
     graph: Annotated[
         tuple[GraphClause, ...],
-        Meta(description="Clauses on graphs: every one that matches applies. Left out: one for all graphs."),
+        Meta(description="Clauses on graphs; every matching one applies. Omitted: one for all graphs."),
     ] = ()
     executables: Annotated[tuple[ExecutablesClause, ...], Meta(description="Clauses on executables.")] = ()
-    suppress: Annotated[tuple[Suppression, ...], Meta(description="Findings that pass until a date.")] = ()
+    suppress: Annotated[tuple[Suppression, ...], Meta(description="Findings to let pass until a date.")] = ()
 
     def __post_init__(self) -> None:
         if self.golden is None and self.graphs is None and not self.graph and not self.executables:
-            raise InvariantError("the contract asks nothing; give golden, graphs, a [[graph]] or an [[executables]]")
+            raise InvariantError("the contract requires nothing; set golden, graphs, a [[graph]] or an [[executables]]")
 
 
 def _bounds(clause: KernelClause | GraphClause) -> tuple[int, int | None]:
@@ -197,6 +196,6 @@ def _bounds(clause: KernelClause | GraphClause) -> tuple[int, int | None]:
 
 def _check_bounds(clause: KernelClause | GraphClause) -> None:
     if clause.count is not None and (clause.at_least is not None or clause.at_most is not None):
-        raise InvariantError("count is exact; leave out at_least and at_most, or count")
+        raise InvariantError("count is exact; drop at_least and at_most, or count")
     if clause.at_least is not None and clause.at_most is not None and clause.at_least > clause.at_most:
         raise InvariantError(f"at least {clause.at_least} and at most {clause.at_most} contradict each other")

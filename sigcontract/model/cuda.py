@@ -1,7 +1,7 @@
-"""CUDA's enumerations and constants, once: every number that cuda.h gives a meaning and sigcontract names.
+"""CUDA's enumerations and constants used by sigcontract, each defined once.
 
-Numbers are those of the public headers CUDA 12.0 to 13.5, which never change one; a test holds them against the
-installed bindings.
+Values are those of the public headers of CUDA 12.0 to 13.5, which never change; a test compares them with the installed
+bindings.
 """
 
 from enum import IntEnum
@@ -35,9 +35,9 @@ __all__ = [
 #: Device memory of an executable, in bytes per node, as CCCL estimates it (https://github.com/NVIDIA/cccl); servers
 #: reported 10.0 to 10.6 KB.
 EXEC_BYTES_PER_NODE: Final = 10_240
-#: Compute capability, major and minor, from which devices have thread block clusters.
+#: First compute capability with thread block clusters: major, minor.
 CLUSTERS_SINCE: Final = (9, 0)
-#: Compute capability from which devices follow a preferred cluster dimension.
+#: First compute capability that follows a preferred cluster dimension.
 PREFERRED_CLUSTERS_SINCE: Final = (10, 0)
 #: The largest handle: a pointer of 64 bits.
 MAX_HANDLE: Final = 2**64 - 1
@@ -48,7 +48,7 @@ STREAM_WAIT_VALUE_FLUSH: Final = 1 << 30
 
 
 class GraphNodeType(IntEnum):
-    """CUgraphNodeType, of the types that have a record here."""
+    """CUgraphNodeType: the types with a record here."""
 
     KERNEL = 0
     MEMCPY = 1
@@ -106,13 +106,13 @@ class MemoryType(IntEnum):
 
 
 class MemLocationType(IntEnum):
-    """CUmemLocationType, of the locations that are told apart here."""
+    """CUmemLocationType: the values used here."""
 
     DEVICE = 1
 
 
 class StreamMemOp(IntEnum):
-    """CUstreamBatchMemOpType, of the operations that have a record here."""
+    """CUstreamBatchMemOpType: the operations with a record here."""
 
     WAIT_VALUE_32 = 1
     WRITE_VALUE_32 = 2
@@ -160,7 +160,7 @@ class FunctionAttribute(IntEnum):
 
 
 class PointerAttribute(IntEnum):
-    """CUpointer_attribute, of those that are asked for."""
+    """CUpointer_attribute: the attributes queried here."""
 
     CONTEXT = 1
     MEMORY_TYPE = 2
@@ -169,7 +169,7 @@ class PointerAttribute(IntEnum):
 
 
 class DeviceAttribute(IntEnum):
-    """CUdevice_attribute, of those that are asked for."""
+    """CUdevice_attribute: the attributes queried here."""
 
     COMPUTE_CAPABILITY_MAJOR = 75
     COMPUTE_CAPABILITY_MINOR = 76
@@ -183,7 +183,7 @@ class StreamFlag(IntEnum):
 
 
 class EventFlag(IntEnum):
-    """CUevent_flags, of those that are used."""
+    """CUevent_flags: the values used here."""
 
     DISABLE_TIMING = 2
 
@@ -211,7 +211,7 @@ class UpdateResult(IntEnum):
 
     @classmethod
     def name_of(cls, result: int) -> str:
-        """Return the name of a driver's answer, ``RESULT_9`` for one that no header names."""
+        """Return the name of a result; ``RESULT_9`` for one that no header names."""
         try:
             return cls(result).name
         except ValueError:
@@ -219,7 +219,7 @@ class UpdateResult(IntEnum):
 
 
 class Result(IntEnum):
-    """CUresult, of those that decide what is done next or that have an advice of their own."""
+    """CUresult: the values handled here or explained in an error."""
 
     SUCCESS = 0
     INVALID_VALUE = 1

@@ -1,4 +1,4 @@
-"""Differences as values: what was found, where, how it was known, and what an update would do with it."""
+"""Differences as values: rule, path, evidence, and what an update does about each."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Verdict(StrEnum):
-    """What a difference means. The first five are ordered; ``undetermined`` stands outside of the order."""
+    """What a difference means. The first five are ordered; ``undetermined`` is outside the order."""
 
     IDENTICAL = "identical"
     HARMLESS = "harmless"
@@ -35,12 +35,12 @@ class Verdict(StrEnum):
 
     @staticmethod
     def worst(verdicts: Iterable["Verdict"]) -> "Verdict":
-        """Return the worst: stale over rejected, either over undetermined, undetermined over what is safe."""
+        """Return the worst: stale, then rejected, then undetermined, then the safe ones."""
         return max(verdicts, key=_BADNESS.__getitem__, default=Verdict.IDENTICAL)
 
     @staticmethod
     def of_update(verdicts: Iterable["Verdict"]) -> "Verdict":
-        """Return what an update is that shows all of these: where it is refused, nothing goes stale; else the worst."""
+        """Return the verdict on an update with all of these: rejected if any is, else the worst."""
         found = frozenset(verdicts)
         return Verdict.REJECTED if Verdict.REJECTED in found else Verdict.worst(found)
 
@@ -51,7 +51,7 @@ class Verdict(StrEnum):
 
     @property
     def safe(self) -> bool:
-        """Whether an update is known to be taken and carried out in full."""
+        """Whether an update is known to succeed and to take full effect."""
         return self in _SAFE
 
 
@@ -65,7 +65,7 @@ _BADNESS = {
 }
 _SAFE = frozenset({Verdict.IDENTICAL, Verdict.HARMLESS, Verdict.UPDATABLE})
 
-#: documented: NVIDIA says so; measured: by the profile named; reported: by a third party; assumed: by us.
+#: documented: by NVIDIA; measured: in the named profile; reported: by a third party; assumed: by sigcontract.
 Evidence = Literal["documented", "measured", "reported", "assumed"]
 
 
@@ -84,7 +84,7 @@ class Finding(Record, frozen=True, kw_only=True):
 
 
 class UpdatePrediction(Record, frozen=True, kw_only=True):
-    """What cuGraphExecUpdate would answer, and what the exec would then run."""
+    """The predicted result of cuGraphExecUpdate, and what the exec then launches."""
 
     verdict: Annotated[Verdict, Meta(description="The worst of the findings.")]
     result: Annotated[UpdateResult | None, Meta(description="CUgraphExecUpdateResult; null: undetermined.")]
@@ -98,38 +98,38 @@ class UpdatePrediction(Record, frozen=True, kw_only=True):
 
 
 class GraphPrediction(Record, frozen=True, kw_only=True):
-    """What cuGraphExecUpdate would answer for two graphs of dumps, by their labels."""
+    """The predicted result of cuGraphExecUpdate for two graphs of dumps, by label."""
 
-    held: Annotated[Text, Meta(description="Label of the graph that the executable holds.")]
+    held: Annotated[Text, Meta(description="Label of the graph the executable holds.")]
     candidate: Annotated[Text, Meta(description="Label of the graph to update it to.")]
-    fixed: Annotated[Text | None, Meta(description="Label of the graph of its first launch; null: the one held.")]
+    fixed: Annotated[Text | None, Meta(description="Label of the graph of the first launch; null: the held one.")]
     flags: Annotated[UInt32, Meta(description="CUgraphInstantiate_flags of the executable.")]
-    profile: Annotated[Text | None, Meta(description="Id of the driver profile that was judged by; null: none.")]
+    profile: Annotated[Text | None, Meta(description="Id of the driver profile; null: none.")]
     prediction: Annotated[UpdatePrediction, Meta(description="The answer.")]
 
 
-#: What happened to the nodes of a cause.
+#: How the nodes of a cause differ.
 CauseKind = Literal["changed", "added", "removed", "graph", "unknown"]
 
 
 class DiffCause(Record, frozen=True, kw_only=True):
-    """One distinct change of one or more nodes: the findings that all of them have in common."""
+    """One distinct change of one or more nodes: the findings they all share."""
 
     kind: Annotated[
         CauseKind,
         Meta(
             description="changed: nodes of both graphs; added, removed: nodes of one; graph: the graph as a whole; "
-            "unknown: what cannot be told."
+            "unknown: undetermined."
         ),
     ]
-    subject: Annotated[Text | None, Meta(description="Kernel name or node type; null: the nodes differ in it.")]
+    subject: Annotated[Text | None, Meta(description="Kernel name or node type; null: not the same for all nodes.")]
     findings: Annotated[tuple[UInt32, ...], Meta(description="Indices in the findings of the graph, ascending.")]
     count: Annotated[UInt32, Meta(description="Number of nodes, those inside child graphs counted one by one.")]
     paths: Annotated[tuple[Text, ...], Meta(description="Paths of the first few nodes; removed ones in the old graph.")]
 
 
 class GraphSize(Record, frozen=True, kw_only=True):
-    """How large a graph is, graphs inside of its nodes left out."""
+    """Size of a graph without nested graphs."""
 
     nodes: Annotated[UInt32, Meta(description="Nodes.")]
     edges: Annotated[UInt32, Meta(description="Edges.")]
@@ -145,14 +145,18 @@ class GraphDiff(Record, frozen=True, kw_only=True):
     verdict: Annotated[
         Verdict,
         Meta(
-            description="identical: no findings. Within one capture that of an update of the old graph to the new; "
-            "else rejected where any finding is, since nothing goes stale then, or the worst of the findings."
+            description="identical: no findings. Within one capture, the verdict on an update from old to new graph; "
+            "else rejected if any finding is, since nothing goes stale then, or the worst of the findings."
         ),
     ]
-    old_size: Annotated[GraphSize | None, Meta(description="Of the old graph; null: there is none, or not stated.")]
-    new_size: Annotated[GraphSize | None, Meta(description="Of the new graph; null: there is none, or not stated.")]
+    old_size: Annotated[
+        GraphSize | None, Meta(description="Size of the old graph; null: no such graph, or not recorded.")
+    ]
+    new_size: Annotated[
+        GraphSize | None, Meta(description="Size of the new graph; null: no such graph, or not recorded.")
+    ]
     causes: Annotated[
-        tuple[DiffCause, ...], Meta(description="The distinct changes by their first finding, what is unknown last.")
+        tuple[DiffCause, ...], Meta(description="Distinct changes, by their first finding, unknowns last.")
     ]
     findings: Annotated[tuple[Finding, ...], Meta(description="In the order of the new graph's nodes.")]
 
@@ -161,15 +165,13 @@ class DumpDiff(Record, frozen=True, kw_only=True):
     """Differences between two dumps."""
 
     verdict: Annotated[Verdict, Meta(description="The worst over environment and graphs.")]
-    policy: Annotated[Text | None, Meta(description="The policy that says what a difference is; null: not stated.")]
+    policy: Annotated[Text | None, Meta(description="Policy: what counts as a difference; null: not recorded.")]
     one_capture: Annotated[
         bool | None,
-        Meta(description="Whether one process wrote both dumps in one moment, so that handles hold; null: not stated."),
+        Meta(description="Whether both dumps are of one process and time, so handles compare; null: not recorded."),
     ]
-    not_compared: Annotated[tuple[Text, ...], Meta(description="What the policy leaves out.")]
-    profile: Annotated[
-        Text | None, Meta(description="Id of the driver profile that the verdicts hold for; null: none.")
-    ]
+    not_compared: Annotated[tuple[Text, ...], Meta(description="What the policy does not compare.")]
+    profile: Annotated[Text | None, Meta(description="Id of the driver profile behind the verdicts; null: none.")]
     environment: Annotated[tuple[Finding, ...], Meta(description="Differences of driver, device and versions.")]
     graphs: Annotated[tuple[GraphDiff, ...], Meta(description="One per pair, in the order of the new dump.")]
 

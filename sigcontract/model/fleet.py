@@ -1,4 +1,4 @@
-"""Many dumps compared, as values: which ranks captured the same graphs, which did not, and what is missing."""
+"""A comparison of many dumps, as values: classes of ranks, deviations, gaps."""
 
 from typing import Annotated, Literal
 
@@ -24,7 +24,7 @@ __all__ = [
     "RankDiffs",
 ]
 
-#: agree: every rank is present and captured the same. deviate: some rank did not. undetermined: neither is known.
+#: agree: all ranks are present and captured the same. deviate: some rank did not. undetermined: neither is known.
 FleetAnswer = Literal["agree", "deviate", "undetermined"]
 
 #: What prevents a complete answer, in the order of a report.
@@ -53,21 +53,21 @@ FleetGapKind = Literal[
     "not-compared",
 ]
 
-_RANKS = "Ranks as ranges, 0-11,13-63; a dump without a rank of its own by its file."
+_RANKS = "Ranks as ranges, 0-11,13-63; a dump without a unique rank by its file."
 
 
 class FleetDump(Record, frozen=True, kw_only=True):
-    """One dump, and the process of the job that it names."""
+    """One dump and the process that wrote it."""
 
     file: Annotated[Text, Meta(description="Path as given or found.")]
     rank: Annotated[UInt32 | None, Meta(description="Rank in the job; null: not in the dump.")]
     world_size: Annotated[UInt32 | None, Meta(description="Ranks in the job; null: not in the dump.")]
-    hostname: Annotated[Text | None, Meta(description="Host, or null where it was left out.")]
+    hostname: Annotated[Text | None, Meta(description="Host name; null: omitted.")]
     created_at: Annotated[Text, Meta(description="UTC, ISO 8601, to the second.")]
 
 
 class FleetGap(Record, frozen=True, kw_only=True):
-    """A dump or fact that is missing, unreadable, or of another run, which prevents a complete answer."""
+    """A dump or fact that is missing, unreadable or of another run, which prevents a complete answer."""
 
     kind: Annotated[FleetGapKind, Meta(description="Kind of gap.")]
     ranks: Annotated[Text, Meta(description=_RANKS)]
@@ -77,26 +77,24 @@ class FleetGap(Record, frozen=True, kw_only=True):
 class FleetChange(Record, frozen=True, kw_only=True):
     """One field that differs at every node of a cause."""
 
-    field: Annotated[Text, Meta(description="Path below the node; empty: the node as a whole.")]
+    field: Annotated[Text, Meta(description="Path below the node; empty: the whole node.")]
     old: Annotated[ExactInt | Text | None, Meta(description="The expected value; null: absent.")]
     new: Annotated[ExactInt | Text | None, Meta(description="The value of this class; null: absent.")]
     rule: Annotated[Text, Meta(description="Stable id of the rule; `sigcontract rules ID` explains it.")]
-    verdict: Annotated[Verdict, Meta(description="What an update would make of it.")]
+    verdict: Annotated[Verdict, Meta(description="What an update does about it.")]
 
 
 class FleetCause(Record, frozen=True, kw_only=True):
-    """One distinct change, with all graphs and nodes that have it."""
+    """One distinct change, with its graphs and nodes."""
 
     kind: Annotated[
         Literal["changed", "added", "removed", "graph", "unknown"], Meta(description="How the nodes differ.")
     ]
     subject: Annotated[Text | None, Meta(description="The kernel's mangled name, or the node's type.")]
-    changes: Annotated[
-        tuple[FleetChange, ...], Meta(description="What differs, in the order of the fields of the record.")
-    ]
-    labels: Annotated[tuple[Text, ...], Meta(description="Graphs that have it.")]
+    changes: Annotated[tuple[FleetChange, ...], Meta(description="Changed fields, in the order of the record.")]
+    labels: Annotated[tuple[Text, ...], Meta(description="Graphs with this change.")]
     count: Annotated[UInt32, Meta(description="Nodes in all of these graphs.")]
-    paths: Annotated[tuple[Text, ...], Meta(description="The first of the nodes, in the first of these graphs.")]
+    paths: Annotated[tuple[Text, ...], Meta(description="Paths of the first nodes, in the first of these graphs.")]
 
 
 class FleetClass(Record, frozen=True, kw_only=True):
@@ -104,10 +102,10 @@ class FleetClass(Record, frozen=True, kw_only=True):
 
     ranks: Annotated[Text, Meta(description=_RANKS)]
     dumps: Annotated[tuple[UInt32, ...], Meta(description="Rows of the report's dumps, ascending.")]
-    digests: Annotated[tuple[Text, ...], Meta(description="Portable digests, one for each label.")]
+    digests: Annotated[tuple[Text, ...], Meta(description="Portable digests, one per label.")]
     causes: Annotated[
         tuple[FleetCause, ...],
-        Meta(description="How the class differs from the expected one; in a split from the first."),
+        Meta(description="Differences from the expected class; in a split, from the first."),
     ]
 
 
@@ -119,9 +117,7 @@ class FleetGraphs(Record, frozen=True, kw_only=True):
     classes: Annotated[tuple[FleetClass, ...], Meta(description="The largest first, then by the first rank.")]
     expected: Annotated[
         UInt32 | None,
-        Meta(
-            description="Index of the class that the others deviate from; null: a split, no class holds more than half."
-        ),
+        Meta(description="Index of the expected class; null: a split, no class has more than half."),
     ]
 
 
@@ -129,20 +125,20 @@ class FleetCell(Record, frozen=True, kw_only=True):
     """The values of some ranks in one row of the table."""
 
     ranks: Annotated[Text, Meta(description=_RANKS)]
-    values: Annotated[tuple[ExactInt | Text | None, ...], Meta(description="One for each field; null: absent.")]
+    values: Annotated[tuple[ExactInt | Text | None, ...], Meta(description="One value per field; null: absent.")]
 
 
 class FleetRow(Record, frozen=True, kw_only=True):
-    """One difference between ranks: nodes of one graph that differ in the same way."""
+    """One difference between ranks: nodes of one graph that differ equally."""
 
     group: Annotated[Text | None, Meta(description="The group; null: no groups.")]
     label: Annotated[Text, Meta(description="The graph.")]
     path: Annotated[
         Text,
-        Meta(description="The first of the nodes, in the expected graph; +nodes[I]: not in it, index in the other."),
+        Meta(description="Path of the first node, in the expected graph; +nodes[I]: added, index in the other graph."),
     ]
     count: Annotated[UInt32, Meta(description="Nodes.")]
-    fields: Annotated[tuple[Text, ...], Meta(description="Fields that differ; empty text: the node as a whole.")]
+    fields: Annotated[tuple[Text, ...], Meta(description="Fields that differ; empty: the whole node.")]
     cells: Annotated[tuple[FleetCell, ...], Meta(description="Distinct values, those of the expected class first.")]
 
 
@@ -151,32 +147,30 @@ class FleetReport(Record, frozen=True, kw_only=True):
 
     answer: Annotated[
         FleetAnswer,
-        Meta(description="agree: all are present and equal. deviate: some differ. undetermined: neither is known."),
+        Meta(description="agree: all present and equal. deviate: some differ. undetermined: neither is known."),
     ]
-    reference: Annotated[Text | None, Meta(description="The reference; null: more than half of the ranks decide.")]
+    reference: Annotated[Text | None, Meta(description="The reference; null: the majority.")]
     group_by: Annotated[Text | None, Meta(description="The pattern of the groups; null: no groups.")]
-    world_size: Annotated[
-        UInt32 | None, Meta(description="Ranks in the job; null: in no dump, or not the same in all.")
-    ]
-    dumps: Annotated[tuple[FleetDump, ...], Meta(description="Dumps that can be read, by rank.")]
-    graphs: Annotated[tuple[FleetGraphs, ...], Meta(description="All graphs, those that differ first.")]
-    rows: Annotated[tuple[FleetRow, ...], Meta(description="The table of what differs by rank.")]
+    world_size: Annotated[UInt32 | None, Meta(description="Ranks in the job; null: not recorded, or not consistent.")]
+    dumps: Annotated[tuple[FleetDump, ...], Meta(description="Readable dumps, by rank.")]
+    graphs: Annotated[tuple[FleetGraphs, ...], Meta(description="All graphs, differing ones first.")]
+    rows: Annotated[tuple[FleetRow, ...], Meta(description="Table of differences by rank.")]
     gaps: Annotated[tuple[FleetGap, ...], Meta(description="What prevents a complete answer.")]
 
 
 class RankDiff(Record, frozen=True, kw_only=True):
-    """How the dumps of some ranks differ between two runs, once for all ranks with equal dumps."""
+    """Differences between two runs for ranks with equal dumps."""
 
     ranks: Annotated[Text, Meta(description=_RANKS)]
-    old_file: Annotated[Text, Meta(description="The old dump that was compared.")]
-    new_file: Annotated[Text, Meta(description="The new dump that was compared.")]
+    old_file: Annotated[Text, Meta(description="The old dump.")]
+    new_file: Annotated[Text, Meta(description="The new dump.")]
     diff: Annotated[DumpDiff, Meta(description="How they differ.")]
 
 
 class RankDiffs(Record, frozen=True, kw_only=True):
-    """Two folders of dumps compared rank by rank."""
+    """A comparison of two directories of dumps, rank by rank."""
 
-    verdict: Annotated[Verdict, Meta(description="The worst of all; undetermined if a rank has no counterpart.")]
+    verdict: Annotated[Verdict, Meta(description="The worst verdict; undetermined if a rank is missing in either run.")]
     diffs: Annotated[tuple[RankDiff, ...], Meta(description="By first rank.")]
     gaps: Annotated[tuple[FleetGap, ...], Meta(description="What could not be compared.")]
 

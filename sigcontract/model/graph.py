@@ -26,7 +26,7 @@ from sigcontract.model.nodes import (
     MemsetNode,
     OpaqueNode,
 )
-from sigcontract.model.record import Hex64, Int32, Record, UInt8, UInt32
+from sigcontract.model.record import Hex64, Int32, Record, TaggedUnion, UInt8, UInt32
 
 __all__ = [
     "NODE_RECORDS",
@@ -34,6 +34,7 @@ __all__ = [
     "ConditionalNode",
     "Dependency",
     "GraphSignature",
+    "NodeRecord",
     "NodeSignature",
     "graph_fields",
     "holds_graphs",
@@ -82,7 +83,8 @@ class ConditionalNode(Record, frozen=True, kw_only=True, tag_field="node", tag="
     ]
 
 
-NodeSignature = (
+#: The records of `NodeSignature`.
+NodeRecord = (
     KernelNodeSignature
     | MemcpyNode
     | MemsetNode
@@ -99,6 +101,8 @@ NodeSignature = (
     | ConditionalNode
     | OpaqueNode
 )
+#: A node: of msgspec the union of its records, in a pydantic model one whose faults are those of the record named.
+NodeSignature = Annotated[NodeRecord, TaggedUnion()]
 
 
 class GraphSignature(Record, frozen=True, kw_only=True):
@@ -110,11 +114,10 @@ class GraphSignature(Record, frozen=True, kw_only=True):
     Raises
     ------
     InvariantError
-        There are not as many dependency lists as nodes, an edge leads to a node that is not there, or edges
-        form a cycle.
+        The number of dependency lists is not that of nodes, an edge leads to a missing node, or edges form a cycle.
     """
 
-    nodes: Annotated[tuple[NodeSignature, ...], Meta(description="Nodes in the driver's order (cuGraphGetNodes).")]
+    nodes: Annotated[tuple[NodeRecord, ...], Meta(description="Nodes in the driver's order (cuGraphGetNodes).")]
     dependencies: Annotated[
         tuple[tuple[Dependency, ...], ...],
         Meta(description="For each node, its dependencies in the driver's order (cuGraphNodeGetDependencies)."),
@@ -133,7 +136,7 @@ class GraphSignature(Record, frozen=True, kw_only=True):
             _check_edges(self.dependencies)
 
     def __repr__(self) -> str:
-        # Thousands of nodes written out would bury whatever message they stand in.
+        # Thousands of nodes would bury any message.
         return f"GraphSignature({self.summary})"
 
     @property
@@ -164,9 +167,9 @@ class GraphSignature(Record, frozen=True, kw_only=True):
                     yield from ((f"{path}{at}{inner}", child) for inner, child in graph.walk())
 
 
-#: The record of each CUgraphNodeType that has one. A node of another type is an `OpaqueNode`.
+#: The record of each CUgraphNodeType. A node of any other type is an `OpaqueNode`.
 NODE_RECORDS: Mapping[int, type[NodeSignature]] = {
-    record.node_type: record for record in get_args(NodeSignature) if record is not OpaqueNode
+    record.node_type: record for record in get_args(NodeRecord) if record is not OpaqueNode
 }
 
 
@@ -228,7 +231,7 @@ def _check_edges(dependencies: tuple[tuple[Dependency, ...], ...]) -> None:
 
 
 def _stuck(dependencies: tuple[tuple[Dependency, ...], ...]) -> set[int]:
-    """Return the nodes that depend on a cycle, in few bytes per edge: a file of edges alone is compact."""
+    """Return the nodes that depend on a cycle, using few bytes per edge: hostile files may hold many edges."""
     waiting_for = list(map(len, dependencies))
     dependents: list[list[int] | None] = [None] * len(dependencies)
     for index, edges in enumerate(dependencies):

@@ -1,4 +1,4 @@
-"""Graphs that could share an executable, as values: the groups of each policy, and what keeps them apart."""
+"""Groups of graphs that can share an executable, as values, and the differences between groups."""
 
 from typing import Annotated
 
@@ -13,32 +13,32 @@ __all__ = ["DumpGap", "GraphGroup", "GraphName", "GroupsReport", "NearestGraph",
 class GraphName(Record, frozen=True, kw_only=True):
     """One graph of one of the dumps."""
 
-    dump: Annotated[UInt32, Meta(description="Index of its dump, in the order in which they were given.")]
+    dump: Annotated[UInt32, Meta(description="Index of its dump, in the order given.")]
     label: Annotated[Text, Meta(description="Its label in that dump.")]
 
 
 class DumpGap(Record, frozen=True, kw_only=True):
-    """A dump that cannot speak for its process."""
+    """A dump that may lack graphs."""
 
     dump: Annotated[UInt32, Meta(description="Index of the dump.")]
     rule: Annotated[Text, Meta(description="Why: dump.incomplete or dump.empty.")]
 
 
 class NearestGraph(Record, frozen=True, kw_only=True):
-    """The graph of another group that a group comes nearest to, of those that were compared."""
+    """The closest match of a group in another group, of those compared."""
 
     graph: Annotated[GraphName, Meta(description="The graph.")]
-    findings: Annotated[tuple[Finding, ...], Meta(description="What keeps the group's first graph and it apart.")]
+    findings: Annotated[tuple[Finding, ...], Meta(description="Differences from the group's first graph.")]
 
 
 class GraphGroup(Record, frozen=True, kw_only=True):
-    """Graphs that are the same under a policy, or one graph that is the same as no other."""
+    """Graphs that are the same under a policy, or a single graph."""
 
     members: Annotated[tuple[GraphName, ...], Meta(description="The graphs, in the order of the dumps.")]
-    alone: Annotated[tuple[Finding, ...], Meta(description="Why no other graph can ever join; empty where others can.")]
+    alone: Annotated[tuple[Finding, ...], Meta(description="Why no other graph can join; empty if others can.")]
     nearest: Annotated[
         NearestGraph | None,
-        Meta(description="Searched for the first groups that others can join; null: not searched, or no other group."),
+        Meta(description="Closest match of the first groups that others can join; null: not searched, or none."),
     ]
 
 
@@ -47,19 +47,19 @@ class PolicyGroups(Record, frozen=True, kw_only=True):
 
     policy: Annotated[Text, Meta(description="The policy.")]
     graphs: Annotated[UInt32, Meta(description="Graphs of all dumps.")]
-    executables: Annotated[UInt32, Meta(description="Executables that they need.")]
-    executables_saved: Annotated[UInt32, Meta(description="How many fewer than graphs.")]
+    executables: Annotated[UInt32, Meta(description="Executables needed.")]
+    executables_saved: Annotated[UInt32, Meta(description="Graphs minus executables.")]
     memory_saved_bytes_low: Annotated[Size, Meta(description="Device memory saved, low estimate, in bytes.")]
     memory_saved_bytes_high: Annotated[Size, Meta(description="Device memory saved, high estimate, in bytes.")]
     groups: Annotated[tuple[GraphGroup, ...], Meta(description="In the order of their first graphs.")]
 
 
 class GroupsReport(Record, frozen=True, kw_only=True):
-    """Which graphs of dumps could share an executable, and what that would save."""
+    """Which graphs of dumps can share an executable, and what that saves."""
 
-    dumps: Annotated[tuple[Text, ...], Meta(description="The files, as they were named.")]
+    dumps: Annotated[tuple[Text, ...], Meta(description="The files, as given.")]
     gaps: Annotated[tuple[DumpGap, ...], Meta(description="Dumps that may lack graphs.")]
-    profile: Annotated[Text | None, Meta(description="Id of the driver profile that was judged by; null: none.")]
+    profile: Annotated[Text | None, Meta(description="Id of the driver profile; null: none.")]
     flags: Annotated[UInt32, Meta(description="CUgraphInstantiate_flags of the executables.")]
-    memory_source: Annotated[Text, Meta(description="Where the estimates of memory come from.")]
-    policies: Annotated[tuple[PolicyGroups, ...], Meta(description="The policies that were asked for.")]
+    memory_source: Annotated[Text, Meta(description="Source of the memory estimates.")]
+    policies: Annotated[tuple[PolicyGroups, ...], Meta(description="The requested policies.")]

@@ -1,8 +1,8 @@
-"""What a process-local number stands for: declared by the field that holds it.
+"""The kind of a process-local number, declared by its field.
 
-Handles, addresses and device ordinals mean nothing in another process. A field that holds one says so in its
-``Meta(extra=handle(...))``; the portable form, the correspondence of two runs and the tests are derived from that
-(`sigcontract.model.renumbering`), so no list of such fields exists anywhere else.
+Handles, addresses and device ordinals mean nothing in another process. A field that holds one declares it with
+``Meta(extra=handle(...))``; the portable form, the correspondence of two runs and the tests derive from that
+(`sigcontract.model.renumbering`).
 """
 
 from collections.abc import Iterator
@@ -13,25 +13,25 @@ import msgspec
 
 __all__ = ["ProcessLocal", "RenumberedKind", "field_parts", "handle"]
 
-#: Numbers by which nodes are related: renumbered by first use, so that equal ones stay equal and others apart.
+#: Kinds that relate nodes: renumbered by first use, so equal numbers stay equal, and others distinct.
 RenumberedKind = Literal["function", "context", "event", "allocation", "device"]
-#: Numbers that no other node refers to: dropped.
+#: Kinds that relate no nodes: dropped.
 DroppedKind = Literal["kernel", "memory", "host_function", "user_data", "device_node", "conditional"]
 
 _RENUMBERED: Final[frozenset[str]] = frozenset(get_args(RenumberedKind))
 
 
 class ProcessLocal(NamedTuple):
-    """The fact that a field holds a process-local number.
+    """Declares that a field holds a process-local number.
 
     Attributes
     ----------
     kind
-        What the number stands for.
+        Kind of the number.
     only_if
-        Another field of the record and the value it must have: a location id is a device ordinal for devices alone.
+        Another field and its required value: a location id is a device ordinal only for a device location.
     or_else
-        The field that stands for the same thing where this one is 0: a kernel's CUkernel, where there is no CUfunction.
+        The field with the same meaning if this one is 0: a kernel's CUkernel without a CUfunction.
     """
 
     kind: RenumberedKind | DroppedKind
@@ -40,12 +40,12 @@ class ProcessLocal(NamedTuple):
 
     @property
     def renumbered(self) -> bool:
-        """Whether equality of numbers is kept, and not only dropped with the number."""
+        """Whether the number is renumbered, which keeps equality, rather than dropped."""
         return self.kind in _RENUMBERED
 
     @property
     def zero_is_none(self) -> bool:
-        """Whether 0 stands for nothing. The first device has the ordinal 0."""
+        """Whether 0 means none; device ordinals start at 0."""
         return self.kind != "device"
 
 
@@ -58,7 +58,7 @@ def handle(
 
 @cache
 def field_parts(cls: type[msgspec.Struct]) -> dict[str, tuple[Any, ...]]:
-    """Return the parts of each field's type: record types and Metas among them, records not looked into."""
+    """Return the components of each field's type, such as record types and Metas, without entering records."""
     return {field.name: tuple(_parts(field.type)) for field in msgspec.structs.fields(cls)}
 
 

@@ -1,4 +1,4 @@
-"""Nodes that hold no graph. One record per CUgraphNodeType, and `OpaqueNode` for a type that has none."""
+"""Nodes without nested graphs: one record per CUgraphNodeType, and `OpaqueNode` for any other type."""
 
 from typing import Annotated, ClassVar, cast
 
@@ -80,11 +80,11 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
     function: Annotated[FunctionFacts | None, Meta(description="Properties of the function; null if not recorded.")]
 
     def check(self) -> None:
-        """Raise InvariantError unless attribute ids ascend and none comes twice."""
+        """Raise InvariantError unless attribute ids are unique and ascend."""
         check_attribute_order([attribute.id for attribute in self.attributes], "$.attributes")
 
     def attribute(self, attribute_id: int) -> LaunchAttribute | None:
-        """Return the entry of that CUlaunchAttributeID, or None where it was never asked for."""
+        """Return the entry of that CUlaunchAttributeID, or None if it was not queried."""
         for attribute in self.attributes:
             if attribute.id == attribute_id:
                 return attribute
@@ -96,33 +96,33 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
         Raises
         ------
         AttributeUnknownError
-            The attribute is unreadable, unsupported, or was never asked for: none of these is a value.
+            The attribute is unreadable, unsupported, or was not queried.
         """
         entry = self.attribute(attribute_id)
         if entry is None or entry.value is None:
-            state = "was not asked for" if entry is None else f"is {entry.state}"
-            msg = f"launch attribute {attribute_id} of {self.name!r} {state}; read attribute() to tell the cases apart"
+            state = "was not queried" if entry is None else f"is {entry.state}"
+            msg = f"launch attribute {attribute_id} of {self.name!r} {state}; attribute() returns its state"
             raise AttributeUnknownError(msg)
         return entry.value
 
     @property
     def cluster_dim(self) -> Dim3 | None:
-        """Blocks per cluster, None for no cluster. Raises AttributeUnknownError where it is not known."""
+        """Blocks per cluster, None for no cluster. Raises AttributeUnknownError if unknown."""
         return cast("ClusterDim", self.attribute_value(AttributeId.CLUSTER_DIMENSION)).dim
 
     @property
     def preferred_cluster_dim(self) -> Dim3 | None:
-        """Preferred blocks per cluster, None for none. Raises AttributeUnknownError where it is not known."""
+        """Preferred blocks per cluster, None for none. Raises AttributeUnknownError if unknown."""
         return cast("ClusterDim", self.attribute_value(AttributeId.PREFERRED_CLUSTER_DIMENSION)).dim
 
     @property
     def cooperative(self) -> bool:
-        """Whether the launch is cooperative. Raises AttributeUnknownError where it is not known."""
+        """Whether the launch is cooperative. Raises AttributeUnknownError if unknown."""
         return self.attribute_value(AttributeId.COOPERATIVE) != 0
 
     @property
     def priority(self) -> int:
-        """Launch priority. Raises AttributeUnknownError where it is not known."""
+        """Launch priority. Raises AttributeUnknownError if unknown."""
         return cast("int", self.attribute_value(AttributeId.PRIORITY))
 
 

@@ -1,4 +1,4 @@
-"""What one driver and device can read, apply and keep stale."""
+"""What one driver and device read, apply and keep stale."""
 
 from typing import Annotated, Literal
 
@@ -9,10 +9,10 @@ from sigcontract.model.record import Record, Text, UInt32
 
 __all__ = ["Answer", "AttributeProfile", "DriverProfile", "UpdateEffect"]
 
-#: ``unknown`` is an answer of its own: it was not measured, or could not be.
+#: ``unknown``: not measured, or not measurable.
 Answer = Literal["yes", "no", "unknown"]
 
-#: What cuGraphExecUpdate does with a changed value: carries it, keeps the old one and reports SUCCESS, refuses.
+#: What cuGraphExecUpdate does with a changed value: applies it, keeps the old one and reports SUCCESS, or rejects.
 UpdateEffect = Literal["applied", "stale", "rejected", "unknown"]
 
 
@@ -66,7 +66,7 @@ class DriverProfile(Record, frozen=True, kw_only=True):
         check_attribute_order([entry.id for entry in self.attributes], "$.attributes")
 
     def attribute(self, attribute_id: int) -> AttributeProfile | None:
-        """Return the entry of that CUlaunchAttributeID, or None where it was not measured."""
+        """Return the entry of that CUlaunchAttributeID, or None if it was not measured."""
         for entry in self.attributes:
             if entry.id == attribute_id:
                 return entry

@@ -1,45 +1,89 @@
-"""Records as fields of pydantic models, from their own type information: no field is declared a second time.
+"""Records as fields of pydantic models, derived from msgspec's type information.
 
-pydantic is imported here and nowhere else, and this module only when pydantic asks a record for its schema, or a file
-is to be searched for all of its faults.
+Imported only when pydantic requests a record's schema, or to list every fault of a file.
 """
 
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct, inspect as types
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError, core_schema
 
 from sigcontract.errors import RecordError
 from sigcontract.model.record import Record
 
-__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_type"]
+__all__ = ["BRANCH_MARK", "core_schema_of", "core_schema_of_record", "core_schema_of_type", "core_schema_of_union"]
 
-#: A location in a pydantic error names the branch of a union that was taken, as ``<kernel>``.
+#: Locations in pydantic errors include the chosen branch of a union, as ``<kernel>``.
 BRANCH_MARK = "<"
+#: The room above, which knows the documents: looked up by name, since imports run downwards.
+_WIRE = "sigcontract.wire"
 
 
 def core_schema_of(cls: type[Record]) -> CoreSchema:
-    """Return the pydantic schema of a record: strict, with its bounds, unknown fields refused.
+    """Return the pydantic schema of a record; for a document, that of `sigcontract.wire.core_schema_of_document`."""
+    document: CoreSchema | None = import_module(_WIRE).core_schema_of_document(cls)
+    return core_schema_of_record(cls) if document is None else document
 
-    Instances are accepted and checked again, since construction does not validate; so are mappings and JSON. Every
-    fault is an error of its own, at its location. Serialising gives the JSON that `sigcontract.encode` would.
+
+def core_schema_of_record(cls: type[Record]) -> CoreSchema:
+    """Return the pydantic schema of a record: strict, with its bounds, without unknown fields.
+
+    Accepts instances, mappings and JSON; instances are validated too, since construction does not. Every fault is a
+    separate error with its location. Serializes to the mapping that it accepts.
     """
-    return core_schema_of_type(types.type_info(cls))
+    return core_schema_of_type(types.type_info(cls), _located)
 
 
-def core_schema_of_type(info: types.Type) -> CoreSchema:
-    """Return the pydantic schema of what msgspec's type information describes, as a field of a record has it."""
+def core_schema_of_union(union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """Return the pydantic schema of a union of tagged records: the tag chooses the record."""
+    records: tuple[type[Record], ...] = get_args(union)
+    branches = {f"<{record.__struct_config__.tag}>": handler.generate_schema(record) for record in records}
+    return _located(_tagged(branches, records[0].__struct_config__.tag_field))
+
+
+def _located(schema: CoreSchema) -> CoreSchema:
+    """Return a schema whose errors are located by keys and indices of the input, without branches of unions."""
+
+    def validate(value: Any, handler: Callable[[Any], Any]) -> Any:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            lines = list(map(_located_line, error.errors(include_url=False)))
+        raise ValidationError.from_exception_data("", lines)
+
+    return core_schema.no_info_wrap_validator_function(validate, schema)
+
+
+def _located_line(line: ErrorDetails) -> InitErrorDetails:
+    location: tuple[int | str, ...] = tuple(step for step in line["loc"] if not str(step).startswith(BRANCH_MARK))
+    message, context = line["msg"], line.get("ctx")
+    if context is not None and context.keys() >= {"reason", "path"}:  # of an invariant: where in the record
+        message = context["reason"]
+        location += RecordError(message, path=context["path"]).location
+    kind = PydanticCustomError(line["type"], message, context)
+    return InitErrorDetails(type=kind, loc=location, input=line["input"])
+
+
+def core_schema_of_type(
+    info: types.Type, around: Callable[[CoreSchema], CoreSchema] = lambda schema: schema
+) -> CoreSchema:
+    """Return the pydantic schema of a field's msgspec type information.
+
+    ``around`` wraps the schema; pydantic requires the definitions outside of the wrapper.
+    """
     builder = _Builder()
-    schema = builder.schema(info)
+    schema = around(builder.schema(info))
     return core_schema.definitions_schema(schema, list(builder.definitions.values()))
 
 
 class _Builder:
-    """Turns msgspec's type information into a pydantic schema. Each record becomes one definition."""
+    """Converts msgspec's type information to a pydantic schema, one definition per record."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, CoreSchema] = {}
@@ -81,13 +125,13 @@ class _Builder:
             case types.StructType():
                 return self._struct(info)
             case _:
-                raise TypeError(f"no field of a record is of the type {info!r}")
+                raise TypeError(f"records cannot have fields of type {info!r}")
 
     def _struct(self, info: types.StructType) -> CoreSchema:
         cls = info.cls
         ref = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
         if ref not in self.definitions:
-            self.definitions[ref] = core_schema.any_schema()  # a placeholder while the record's own fields are built
+            self.definitions[ref] = core_schema.any_schema()  # a placeholder while building the record's fields
             fields = {field.encode_name: self.schema(field.type) for field in info.fields}
             inner = _list_like(cls, fields) if info.array_like else _mapping(info, fields)
             self.definitions[ref] = core_schema.no_info_before_validator_function(
@@ -107,16 +151,20 @@ class _Builder:
         )
 
     def _union(self, info: types.UnionType) -> CoreSchema:
-        """Choose the branch by what the value is, so that a fault is one error and not one for every branch."""
+        """Choose the branch by the value, so a fault is one error, not one per branch."""
         branches = {_branch_of_type(member): self.schema(member) for member in info.types}
         tag_fields = {member.tag_field for member in info.types if isinstance(member, types.StructType)} - {None}
-        names = ", ".join(branch.strip("<>") for branch in branches)
-        return core_schema.tagged_union_schema(
-            branches,
-            _discriminator(tag_fields.pop() if tag_fields else None),
-            custom_error_type="record_type",
-            custom_error_message=f"Input should be one of: {names}",
-        )
+        return _tagged(branches, tag_fields.pop() if tag_fields else None)
+
+
+def _tagged(branches: dict[str, CoreSchema], tag_field: str | None) -> CoreSchema:
+    names = ", ".join(branch.strip("<>") for branch in branches)
+    return core_schema.tagged_union_schema(
+        branches,
+        _discriminator(tag_field),
+        custom_error_type="record_type",
+        custom_error_message=f"Input should be one of: {names}",
+    )
 
 
 def _mapping(info: types.StructType, fields: dict[str, CoreSchema]) -> CoreSchema:
@@ -131,7 +179,7 @@ def _mapping(info: types.StructType, fields: dict[str, CoreSchema]) -> CoreSchem
 
 
 def _described(info: types.StructType) -> type:
-    """Return a class that tells pydantic's JSON Schema what a record's class says: its name and its sentences."""
+    """Return a class that gives pydantic's JSON Schema the record's title and descriptions."""
     sentences = {
         field.encode_name: field.type.extra_json_schema["description"]
         for field in info.fields
@@ -139,7 +187,7 @@ def _described(info: types.StructType) -> type:
     }
 
     def describe(schema: dict[str, Any]) -> None:
-        schema["additionalProperties"] = False  # which pydantic says by itself only from 2.12
+        schema["additionalProperties"] = False  # pydantic adds it only from 2.12
         for name, sentence in sentences.items():
             schema["properties"][name]["description"] = sentence
 
@@ -155,14 +203,14 @@ def _list_like(cls: type[Struct], fields: dict[str, CoreSchema]) -> CoreSchema:
 
 
 def _tuple_or_list(schema: CoreSchema) -> CoreSchema:
-    """Take a list where a tuple is declared: it is what JSON has."""
+    """Accept a list for a tuple: JSON has only arrays."""
     return core_schema.no_info_before_validator_function(
         lambda value: tuple(value) if isinstance(value, list) else value, schema
     )
 
 
 def _literal(values: list[Any]) -> CoreSchema:
-    """Take one of the values, and not what pydantic finds equal to one: ``true`` and 1.0 are not 1."""
+    """Accept exactly these values: to pydantic ``true`` and 1.0 equal 1."""
     kinds = {type(value) for value in values}
 
     def exact(value: Any) -> Any:
@@ -174,11 +222,12 @@ def _literal(values: list[Any]) -> CoreSchema:
 
 
 def _parts_of(cls: type[Struct], value: Any) -> Any:
-    """Return an instance as the mapping or list that it would be decoded from, so that its fields are checked."""
+    """Return an instance as the mapping or list it decodes from, so its fields are validated."""
     if not isinstance(value, cls):
         return value
     config = cls.__struct_config__
     parts = {name: getattr(value, name) for name in cls.__struct_fields__}
+    parts = {name: part for name, part in parts.items() if part is not msgspec.UNSET}
     if config.array_like:
         return tuple(parts.values())
     return parts if config.tag_field is None else {config.tag_field: config.tag} | parts
@@ -212,7 +261,7 @@ def _branch_of_type(info: types.Type) -> str:
             return _BRANCHES[type(info)]
 
 
-#: Names of branches by msgspec's type, and by the type of a value.
+#: Branch names by msgspec type, and by type of a value.
 _BRANCHES: dict[type, str] = {
     types.NoneType: "<null>",
     types.BoolType: "<boolean>",
@@ -230,7 +279,7 @@ _BRANCHES: dict[type, str] = {
 
 def _discriminator(tag_field: str | None) -> Callable[[Any], str | None]:
     def branch(value: Any) -> str | None:
-        """Return the branch for a value, None where its type has none."""
+        """Return the branch for a value, or None."""
         if isinstance(value, Record):
             config = value.__struct_config__
             tag = "list" if config.array_like else config.tag or "object"

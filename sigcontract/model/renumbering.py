@@ -1,4 +1,4 @@
-"""Records with their process-local numbers replaced: derived from what each field declares (`ProcessLocal`)."""
+"""Replace the process-local numbers of records, as their fields declare (`ProcessLocal`)."""
 
 from collections.abc import Callable
 from functools import cache
@@ -14,19 +14,19 @@ from sigcontract.model.record import Record
 
 __all__ = ["Identities", "LocalFields", "Renumbering", "local_fields"]
 
-#: What takes the place of a number that is dropped, where it is not 0.
+#: Replacement of a dropped number, unless 0.
 _NOTHING = {"conditional": "0x" + "0" * 16}
 
 
 class LocalFields(NamedTuple):
-    """Which fields of a record hold process-local numbers, by themselves or in the records they hold.
+    """Fields of a record with process-local numbers, directly or in nested records.
 
     Attributes
     ----------
     handles
-        Fields that hold one, with what it stands for.
+        Fields that hold one, with its kind.
     holders
-        Fields that hold records with such fields, graphs not included.
+        Fields that hold records with such fields, except graphs.
     """
 
     handles: tuple[tuple[str, ProcessLocal], ...]
@@ -35,12 +35,12 @@ class LocalFields(NamedTuple):
 
 @cache
 def local_fields(cls: type) -> LocalFields:
-    """Return the fields of a record type that hold process-local numbers; none for any other type.
+    """Return the fields of a record type with process-local numbers; none for any other type.
 
     Raises
     ------
     TypeError
-        A field is a `Handle` and does not declare what it stands for.
+        A `Handle` field does not declare its kind.
     """
     if not issubclass(cls, Record):
         return LocalFields((), ())
@@ -52,7 +52,7 @@ def local_fields(cls: type) -> LocalFields:
         declared = [extra["handle"] for extra in metas if "handle" in extra]
         facts = [fact for fact in declared if fact is not None]
         if declared and not facts:
-            raise TypeError(f"{cls.__name__}.{name} is a Handle; say what it stands for in Meta(extra=handle(...))")
+            raise TypeError(f"{cls.__name__}.{name} is a Handle; declare its kind with Meta(extra=handle(...))")
         handles += [(name, fact) for fact in facts]
         if any(any(local_fields(part)) for part in parts if isinstance(part, type) and issubclass(part, Record)):
             holders.append(name)
@@ -60,41 +60,41 @@ def local_fields(cls: type) -> LocalFields:
 
 
 class _Plan(NamedTuple):
-    """What there is to do with the records of one type, in this order; most fields take the shortest way."""
+    """Steps for records of one type, in order; most fields take the fast path."""
 
     holders: tuple[str, ...]
-    #: Fields to drop, with what takes the number's place.
+    #: Fields to drop, with the replacement.
     dropped: tuple[tuple[str, Any], ...]
-    #: Fields to renumber, 0 standing for nothing.
+    #: Fields to renumber, where 0 means none.
     plain: tuple[tuple[str, Callable[[Any], int]], ...]
-    #: Fields to renumber under a condition, or of which 0 does not stand for nothing.
+    #: Fields to renumber under a condition, or where 0 is a valid number.
     special: tuple[tuple[str, Callable[[Any], int], ProcessLocal], ...]
 
 
 class Renumbering:
-    """Replaces the process-local numbers of records; graphs inside of them are left as they are.
+    """Replaces the process-local numbers of records, not of graphs nested in them.
 
     Parameters
     ----------
     numbers_of
-        Called with a kind; returns what gives the new number for an old one of that kind. The old number of a function
-        known by its CUkernel alone is a pair, since a CUfunction of the same number is another one. The answers must
-        not change: what many records hold is renumbered once.
+        Called with a kind; returns a function from old to new numbers. A function known only by its CUkernel has a pair
+        as its old number, since a CUfunction may have the same number. Results must not change: shared values are
+        renumbered once.
     """
 
     def __init__(self, numbers_of: Callable[[str], Callable[[Any], int]]) -> None:
         self._numbers_of = numbers_of
         self._plans: dict[type, _Plan | None] = {int: None, type(None): None}
-        # By the id of what is held, which is kept beside so that the id stays its own.
+        # Keyed by object id; the object is kept alive, so the id stays unique.
         self._held: dict[int, tuple[Any, Any]] = {}
 
     def record(self, record: Any) -> Any:  # noqa: C901  the inner loop of every portable digest
-        """Return the record with every number replaced. What it holds comes first, then its own, in field order.
+        """Return the record with every number replaced: those of nested records first, then its own, in field order.
 
         Raises
         ------
         TypeError
-            It, or what a field holds, is no record.
+            The argument or a field's value is not a record.
         """
         cls = type(record)
         plan = self._plans[cls] if cls in self._plans else self._planned(cls)
@@ -125,7 +125,7 @@ class Renumbering:
 
     def _planned(self, cls: type) -> _Plan | None:
         if not issubclass(cls, Record):
-            raise TypeError(f"{cls.__name__} is no record")
+            raise TypeError(f"{cls.__name__} is not a record")
         handles, holders = local_fields(cls)
         plan = None
         if handles or holders:
@@ -148,7 +148,7 @@ class Renumbering:
 
 
 def _old_number(record: Any, name: str, fact: ProcessLocal) -> Any:
-    """Return what a field says is to be renumbered: None for nothing, a pair where another field stands in."""
+    """Return the number to renumber: None if none, a pair if it comes from the alternative field."""
     value = getattr(record, name)
     if value is None or (fact.only_if is not None and getattr(record, fact.only_if[0]) != fact.only_if[1]):
         return None
@@ -159,14 +159,14 @@ def _old_number(record: Any, name: str, fact: ProcessLocal) -> Any:
 
 
 class Identities:
-    """Finds all that is renumbered in records in portable form, graphs inside left out."""
+    """Finds the renumbered fields of records in portable form, nested graphs excluded."""
 
     def __init__(self) -> None:
-        # What many records hold is searched once; by its id, and kept beside so that the id stays its own.
+        # Shared values are searched once, keyed by object id; they are kept alive, so the id stays unique.
         self._held: dict[int, tuple[Any, list[tuple[str, str, int]]]] = {}
 
     def of(self, record: Any) -> list[tuple[str, str, int]]:
-        """Return path, kind and number of each."""
+        """Return the path, kind and number of each field."""
         cls: type = type(record)
         handles, holders = local_fields(cls)
         found: list[tuple[str, str, int]] = []

@@ -1,4 +1,4 @@
-"""What commands print as JSON besides dumps, profiles and comparisons."""
+"""JSON results of commands, except dumps, profiles and comparisons."""
 
 from typing import Annotated, Literal
 
@@ -31,69 +31,74 @@ __all__ = [
 
 
 class FunctionView(Record, frozen=True, kw_only=True):
-    """One function of the kernels that are shown."""
+    """One function of the shown kernels."""
 
-    name: Annotated[Text, Meta(description="As the driver gives it.")]
-    demangled: Annotated[Text | None, Meta(description="Demangled; null: it is not, or the text is out of proportion.")]
+    name: Annotated[Text, Meta(description="Name, as the driver returns it.")]
+    demangled: Annotated[Text | None, Meta(description="Demangled name; null: not demangled, or too long.")]
     number: Annotated[
-        Text | None, Meta(description="As #2 where the name stands for several functions of the dump; null: for one.")
+        Text | None,
+        Meta(description="Number, such as #2, if several functions of the dump share the name; null: unique."),
     ]
     code_sha256: Annotated[Text | None, Meta(description="sha256 of the machine code; null: not observed.")]
-    facts: Annotated[FunctionFacts | None, Meta(description="Facts of the function; null: not recorded, or not asked.")]
+    facts: Annotated[
+        FunctionFacts | None, Meta(description="Facts of the function; null: not recorded, or not requested.")
+    ]
 
 
 class NodeView(Record, frozen=True, kw_only=True):
     """One node."""
 
-    path: Annotated[Text, Meta(description="As nodes[3].graph.nodes[0].")]
-    type: Annotated[Text, Meta(description="The record's tag, as kernel or memcpy.")]
-    after: Annotated[Text | None, Meta(description="What it depends on; null: the node before it, or nothing.")]
-    subject: Annotated[Text | None, Meta(description="What it does; null: a kernel, or nothing more to say.")]
-    function: Annotated[UInt32 | None, Meta(description="Row of functions; null: no kernel.")]
-    grid_dim: Annotated[Text | None, Meta(description="Blocks in the grid, as 8x1x1; null: no kernel.")]
-    block_dim: Annotated[Text | None, Meta(description="Threads per block, as 128x1x1; null: no kernel.")]
+    path: Annotated[Text, Meta(description="Path, such as nodes[3].graph.nodes[0].")]
+    type: Annotated[Text, Meta(description="Node type: the record's tag, such as kernel or memcpy.")]
+    after: Annotated[Text | None, Meta(description="Its dependencies; null: the previous node, or none.")]
+    subject: Annotated[Text | None, Meta(description="Description; null: a kernel, or none.")]
+    function: Annotated[UInt32 | None, Meta(description="Row of functions; null: not a kernel.")]
+    grid_dim: Annotated[Text | None, Meta(description="Blocks in the grid, such as 8x1x1; null: not a kernel.")]
+    block_dim: Annotated[Text | None, Meta(description="Threads per block, such as 128x1x1; null: not a kernel.")]
     dynamic_shared_mem_bytes: Annotated[
-        UInt32 | None, Meta(description="Dynamic shared memory per block, in bytes; null: no kernel.")
+        UInt32 | None, Meta(description="Dynamic shared memory per block, in bytes; null: not a kernel.")
     ]
-    attributes: Annotated[UInt32 | None, Meta(description="Row of attribute_sets; null: no kernel, or not asked.")]
+    attributes: Annotated[
+        UInt32 | None, Meta(description="Row of attribute_sets; null: not a kernel, or not requested.")
+    ]
 
 
 class NodeBlock(Record, frozen=True, kw_only=True):
-    """Nodes, one after another, so many times."""
+    """Consecutive nodes, and how often they repeat."""
 
-    count: Annotated[UInt32, Meta(description="How many times.")]
-    rows: Annotated[tuple[NodeView, ...], Meta(description="The nodes, those of the first time.")]
+    count: Annotated[UInt32, Meta(description="Number of repetitions.")]
+    rows: Annotated[tuple[NodeView, ...], Meta(description="The nodes, of the first repetition.")]
 
 
 class UnknownAttribute(Record, frozen=True, kw_only=True):
-    """What is not known of kernel nodes."""
+    """An unknown of kernel nodes."""
 
     state: Annotated[Text, Meta(description="unreadable, unsupported or unknown.")]
-    what: Annotated[Text, Meta(description="The launch attribute, or another part of the node.")]
-    kernel_nodes: Annotated[UInt32, Meta(description="Of how many kernel nodes.")]
+    what: Annotated[Text, Meta(description="The launch attribute, or other field of the node.")]
+    kernel_nodes: Annotated[UInt32, Meta(description="Number of kernel nodes.")]
 
 
 class GraphView(Record, frozen=True, kw_only=True):
-    """One graph, and all labels that stand for it."""
+    """One graph, with all its labels."""
 
     labels: Annotated[tuple[Text, ...], Meta(description="Labels, in the order of the dump.")]
-    portable_digest: Annotated[Text, Meta(description="Equal for equal graphs of any process.")]
-    nodes: Annotated[UInt32, Meta(description="Nodes, those of graphs inside not counted.")]
+    portable_digest: Annotated[Text, Meta(description="Digest, equal for equal graphs of any process.")]
+    nodes: Annotated[UInt32, Meta(description="Nodes, without those of nested graphs.")]
     edges: Annotated[UInt32, Meta(description="Edges.")]
     programmatic_edges: Annotated[UInt32, Meta(description="Programmatic edges among them (PDL).")]
-    unknown: Annotated[tuple[UnknownAttribute, ...], Meta(description="What is not known of its kernel nodes.")]
+    unknown: Annotated[tuple[UnknownAttribute, ...], Meta(description="Unknowns of its kernel nodes.")]
     blocks: Annotated[tuple[NodeBlock, ...], Meta(description="Its nodes in the driver's order, repetitions folded.")]
 
 
 class DumpView(Record, frozen=True, kw_only=True):
     """What `sigcontract show` shows of a dump."""
 
-    environment: Annotated[Environment, Meta(description="Where and when the graphs were read.")]
-    profile: Annotated[Text | None, Meta(description="Driver profile that it was read under; null: none.")]
-    complete: Annotated[bool, Meta(description="Whether its writer ended in order.")]
-    functions: Annotated[tuple[FunctionView, ...], Meta(description="Functions by first use. Referred to by nodes.")]
+    environment: Annotated[Environment, Meta(description="Environment in which the graphs were read.")]
+    profile: Annotated[Text | None, Meta(description="Driver profile the dump was read under; null: none.")]
+    complete: Annotated[bool, Meta(description="Whether its writer finished.")]
+    functions: Annotated[tuple[FunctionView, ...], Meta(description="Functions, by first use; nodes refer to them.")]
     attribute_sets: Annotated[
-        tuple[tuple[LaunchAttribute, ...], ...], Meta(description="Lists of launch attributes by first use.")
+        tuple[tuple[LaunchAttribute, ...], ...], Meta(description="Lists of launch attributes, by first use.")
     ]
     graphs: Annotated[tuple[GraphView, ...], Meta(description="Distinct graphs, by their first label.")]
 
@@ -102,89 +107,87 @@ class FileFault(Record, frozen=True, kw_only=True):
     """One fault of a file."""
 
     code: Annotated[Text, Meta(description="Stable code of the error.")]
-    path: Annotated[Text | None, Meta(description="Where in the document; null: the file as a whole.")]
+    path: Annotated[Text | None, Meta(description="Path in the document; null: the whole file.")]
     message: Annotated[Text, Meta(description="What is wrong, for a person.")]
 
 
 class FileRemark(Record, frozen=True, kw_only=True):
-    """What is worth a look in a valid dump."""
+    """A suspicious fact in a valid dump."""
 
     label: Annotated[Text, Meta(description="Label of the graph.")]
-    message: Annotated[Text, Meta(description="What is odd, for a person.")]
+    message: Annotated[Text, Meta(description="The remark, for a person.")]
 
 
 class ValidatedFile(Record, frozen=True, kw_only=True):
-    """What was found in one file."""
+    """The validation of one file."""
 
-    file: Annotated[Text, Meta(description="Its name, as it was given.")]
-    valid: Annotated[bool, Meta(description="Whether it has no fault.")]
-    document: Annotated[Text | None, Meta(description="What it holds; null: it is faulty.")]
-    version: Annotated[UInt32 | None, Meta(description="Version of the document; null: it is faulty.")]
-    graphs: Annotated[UInt32 | None, Meta(description="Graphs; null: it is faulty, or no dump.")]
-    complete: Annotated[bool | None, Meta(description="Whether the dump is complete; null: it is faulty, or no dump.")]
-    remarks: Annotated[tuple[FileRemark, ...], Meta(description="What is worth a look, once for each graph.")]
+    file: Annotated[Text, Meta(description="File name, as given.")]
+    valid: Annotated[bool, Meta(description="Whether the file is valid.")]
+    document: Annotated[Text | None, Meta(description="Document kind; null: invalid.")]
+    version: Annotated[UInt32 | None, Meta(description="Version of the document; null: invalid.")]
+    graphs: Annotated[UInt32 | None, Meta(description="Number of graphs; null: invalid, or not a dump.")]
+    complete: Annotated[bool | None, Meta(description="Whether the dump is complete; null: invalid, or not a dump.")]
+    remarks: Annotated[tuple[FileRemark, ...], Meta(description="Remarks, one per graph.")]
     faults: Annotated[tuple[FileFault, ...], Meta(description="Every fault.")]
 
 
 class ValidationReport(Record, frozen=True, kw_only=True):
-    """What `sigcontract validate` found."""
+    """The result of `sigcontract validate`."""
 
-    files: Annotated[tuple[ValidatedFile, ...], Meta(description="In the order in which they were given.")]
+    files: Annotated[tuple[ValidatedFile, ...], Meta(description="In the order given.")]
 
 
 class LostField(Record, frozen=True, kw_only=True):
     """A field that an older version of a document cannot hold."""
 
-    field: Annotated[Text, Meta(description="Its path without indices, as graphs.graph.nodes.func.")]
-    count: Annotated[UInt32, Meta(description="How many values are left out.")]
+    field: Annotated[Text, Meta(description="Its path without indices, such as graphs.graph.nodes.func.")]
+    count: Annotated[UInt32, Meta(description="Number of omitted values.")]
 
 
 class Migration(Record, frozen=True, kw_only=True):
-    """What `sigcontract migrate` wrote."""
+    """The result of `sigcontract migrate`."""
 
-    source: Annotated[Text, Meta(description="The file that was read.")]
-    target: Annotated[Text, Meta(description="The file that was written.")]
-    target_document: Annotated[Text, Meta(description="What it holds.")]
-    target_version: Annotated[UInt32, Meta(description="Version of that document.")]
-    target_bytes: Annotated[Size, Meta(description="Its size.")]
-    left_out: Annotated[tuple[LostField, ...], Meta(description="What that version has no field for.")]
+    source: Annotated[Text, Meta(description="Input file.")]
+    target: Annotated[Text, Meta(description="Output file.")]
+    target_document: Annotated[Text, Meta(description="Kind of the written document.")]
+    target_version: Annotated[UInt32, Meta(description="Version of the written document.")]
+    target_bytes: Annotated[Size, Meta(description="Size of the output file, in bytes.")]
+    left_out: Annotated[tuple[LostField, ...], Meta(description="Fields that the version lacks.")]
 
 
 class PendingGolden(Record, frozen=True, kw_only=True):
-    """A pending golden, how it differs from the golden in whose place it would go, and what was done with it."""
+    """A pending golden, how it differs from its golden, and the action taken."""
 
     pending: Annotated[Text, Meta(description="The pending file.")]
     golden: Annotated[Text, Meta(description="The golden.")]
     state: Annotated[
         Literal["same", "missing", "unreadable", "different", "unusable"],
-        Meta(
-            description="missing: there is no golden. unreadable: it is not valid. unusable: the pending file is not."
-        ),
+        Meta(description="missing: no golden. unreadable: an invalid golden. unusable: an invalid pending file."),
     ]
     verdict: Annotated[Verdict | None, Meta(description="The worst difference; null: not compared.")]
-    error: Annotated[Text | None, Meta(description="Code of what makes the pending file unusable; null: it is usable.")]
-    action: Annotated[Literal["accept", "reject", "skip"], Meta(description="What was done.")]
+    error: Annotated[Text | None, Meta(description="Error code of an unusable pending file; null: usable.")]
+    action: Annotated[Literal["accept", "reject", "skip"], Meta(description="The action taken.")]
 
 
 class ReviewReport(Record, frozen=True, kw_only=True):
-    """What `sigcontract review` found and did."""
+    """The result of `sigcontract review`."""
 
     pending: Annotated[tuple[PendingGolden, ...], Meta(description="By path.")]
 
 
 class RuleEntry(Record, frozen=True, kw_only=True):
-    """What a difference means."""
+    """A rule of findings."""
 
-    id: Annotated[Text, Meta(description="Stable id, as kernel.grid-dim.")]
-    field: Annotated[Text, Meta(description="Record fields that it judges, separated by commas.")]
-    verdict: Annotated[Verdict, Meta(description="What the difference means where no profile says more.")]
-    evidence: Annotated[Evidence, Meta(description="How that is known.")]
+    id: Annotated[Text, Meta(description="Stable id, such as kernel.grid-dim.")]
+    field: Annotated[Text, Meta(description="Record fields it applies to, separated by commas.")]
+    verdict: Annotated[Verdict, Meta(description="Verdict on a difference, unless a profile is more specific.")]
+    evidence: Annotated[Evidence, Meta(description="Evidence for the verdict.")]
     why: Annotated[Text, Meta(description="The reason, for a person.")]
     source: Annotated[Text, Meta(description="CUDA function or enum, measurement, or public report.")]
-    depends: Annotated[Text | None, Meta(description="What can change the verdict; null: it always holds.")]
+    depends: Annotated[Text | None, Meta(description="What can change the verdict; null: nothing.")]
 
 
 class RuleList(Record, frozen=True, kw_only=True):
     """Rules of findings."""
 
-    rules: Annotated[tuple[RuleEntry, ...], Meta(description="All rules, or the one that was asked for.")]
+    rules: Annotated[tuple[RuleEntry, ...], Meta(description="All rules, or the requested one.")]

@@ -1,4 +1,4 @@
-"""Nodes as flat rows, for tables of other tools."""
+"""Nodes as flat rows, for data frames."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _DIMS: Final = ("grid", "block", "cluster")
 
 
 def node_row(node: NodeSignature) -> Row:
-    """Return a node as a row: the same keys for every node, None for what its type does not have.
+    """Return a node as a row: the same keys for every node, None for those its type lacks.
 
     The keys are those of `SignatureDump.rows`, without ``label`` and ``path``.
     """

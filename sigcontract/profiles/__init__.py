@@ -1,4 +1,4 @@
-"""The driver profiles that come with this release, and their one loader."""
+"""The driver profiles shipped with this release, and their loader."""
 
 from sigcontract.doors import attach
 

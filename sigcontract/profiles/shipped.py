@@ -21,11 +21,11 @@ def shipped_profile(profile_id: str) -> DriverProfile:
     Raises
     ------
     UsageError
-        There is no such profile.
+        No such profile is shipped.
     """
     if profile_id not in PROFILES:
         known = ", ".join(PROFILES)
-        msg = f"there is no shipped profile {profile_id!r}, only {known}; to measure one, run: sigcontract doctor"
+        msg = f"no shipped profile {profile_id!r}; shipped: {known}. To measure one, run: sigcontract doctor"
         raise UsageError(msg)
     data = files("sigcontract.profiles").joinpath(f"{profile_id}.json").read_bytes()
     return decode(data, expect=DriverProfile)

@@ -1,4 +1,4 @@
-"""Groups of graphs that are the same, and executables shared where that is safe.
+"""Group equal graphs, and share executables where that is safe.
 
 `SignatureRegistry` needs no CUDA and loads no driver module.
 """

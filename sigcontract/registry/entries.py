@@ -34,7 +34,7 @@ class EntryOwner(Protocol):
 
     @property
     def origin(self) -> Origin:
-        """The process that made the registry."""
+        """The process that created the registry."""
 
     def refuse_gone(self, label: str) -> NoReturn:
         """Raise the reason why a member without an executable cannot be replayed."""
@@ -46,7 +46,7 @@ class EntryOwner(Protocol):
         """Report events and run deferred calls, with no lock held."""
 
     def release(self, member: "Member") -> None:
-        """Let go of a member."""
+        """Release a member."""
 
 
 class GroupState:
@@ -59,7 +59,7 @@ class GroupState:
         self.key: Final = key
         self.epochs: Final = epochs
         self.is_open: Final = is_open
-        #: Dicts, so that each of thousands leaves in constant time, and in the order of arrival.
+        #: Dicts: ordered by arrival, with removal in constant time.
         self.members: Final[dict[Member, GraphEntry]] = {}
         self.execs: Final[dict[SharedExec, None]] = {}
         self.view: Final = ExecGroup(self)
@@ -75,9 +75,9 @@ class Member:
     group
         Its group.
     shared
-        The executable that it replays through; None once released.
+        The executable it replays through; None once released.
     reason
-        Why it is this one.
+        Why it uses this executable.
     """
 
     __slots__ = ("graph", "group", "reason", "shared")
@@ -185,7 +185,7 @@ class GraphEntry:
         return tuple(entry for other, entry in members.items() if other is not own and other.shared is own.shared)
 
     def belongs_to(self, owner: object) -> bool:
-        """Whether this is its owner, as a registry asks before it works on an entry."""
+        """Whether the entry belongs to this owner; a registry checks before using an entry."""
         return self._owner is owner
 
     def replay(self, stream: Any = None) -> None:
@@ -238,12 +238,12 @@ class GraphEntry:
                 self._owner.settle(events)
 
     def release(self) -> None:
-        """Let go of the graph; an executable is destroyed with the release of its last graph. May be repeated.
+        """Release the graph; an executable is destroyed with its last graph. Idempotent.
 
         Raises
         ------
         RegistryError
-            This is a forked child of the registry's process (``forked``).
+            Called in a forked child of the registry's process (``forked``).
         """
         self._owner.release(self._member)
 
@@ -253,7 +253,7 @@ class GraphEntry:
         Raises
         ------
         RegistryError
-            The registered object has no ``reset`` (``no_reset``), or this is a forked child (``forked``).
+            The registered object has no ``reset`` (``no_reset``), or the call is in a forked child (``forked``).
         """
         graph = self.graph
         reset = getattr(graph, "reset", None)

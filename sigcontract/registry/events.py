@@ -1,4 +1,4 @@
-"""What a registry reports: typed events, for a callback and for the log."""
+"""Events of a registry, for a callback and the log."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -81,7 +81,7 @@ class UpdateUnverified(Event, frozen=True, kw_only=True, tag="update_unverified"
 
     level: ClassVar[int] = logging.WARNING
 
-    label: Annotated[Text, Meta(description="Label of the graph that was to be updated to.")]
+    label: Annotated[Text, Meta(description="Label of the graph to update to.")]
     doubt: Annotated[Text, Meta(description="What the stand-in kernels show, or why they could not be launched.")]
     when: Annotated[Literal["register", "replay"], Meta(description="The call that tried the update.")]
 
@@ -127,7 +127,7 @@ class ExecRebuilt(Event, frozen=True, kw_only=True, tag="exec_rebuilt"):
 
     level: ClassVar[int] = logging.WARNING
 
-    label: Annotated[Text, Meta(description="Label of the graph that was to be updated to.")]
+    label: Annotated[Text, Meta(description="Label of the graph to update to.")]
     error: Annotated[Text, Meta(description="What failed.")]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""How many executables may exist at once: the least recently used ones make room for others."""
+"""Bounds on live executables; the least recently used is evicted."""
 
 from collections import OrderedDict
 from threading import Condition, get_ident
@@ -11,29 +11,28 @@ __all__ = ["Bounded", "ExecBounds"]
 
 
 class Bounded(Protocol):
-    """An executable that can be destroyed, and instantiated again when it is wanted."""
+    """An executable that can be destroyed and instantiated again on demand."""
 
     @property
     def cost_bytes(self) -> int:
-        """Device memory that it is expected to take."""
+        """Expected device memory, in bytes."""
 
     def evict(self, events: "list[Event]") -> None:
-        """Destroy the executable. Waits for an update or launch of it, never for anything else."""
+        """Destroy the executable. Waits only for a running update or launch call."""
 
 
 class ExecBounds:
-    """Room for executables. A thread reserves room, instantiates, and hands the room to the executable with `use`.
+    """Room for executables. A thread reserves room, instantiates, and transfers the room to the executable with `use`.
 
-    Room is reserved with no executable's lock held, since eviction takes the lock of another one. So no two threads
-    wait for each other, and at no time are there more executables than allowed. One executable is always allowed,
-    whatever it costs.
+    Room is reserved with no executable's lock held, since eviction takes another one's lock; so no two threads wait for
+    each other. The bounds hold at all times, except that one executable is always allowed.
 
     Parameters
     ----------
     max_execs
-        The most executables; None: no bound.
+        Most executables; None: no bound.
     max_bytes
-        The most bytes that they are expected to take; None: no bound.
+        Most bytes expected in all; None: no bound.
     """
 
     def __init__(self, max_execs: int | None, max_bytes: int | None) -> None:
@@ -44,13 +43,13 @@ class ExecBounds:
         #: Executables with room, least recently used first.
         self._users: OrderedDict[Bounded, None] = OrderedDict()
         self._used_bytes = 0
-        #: Bytes reserved, by thread: a thread that was interrupted replaces or gives back what it left.
+        #: Bytes reserved, by thread: an interrupted thread later replaces or returns its reservation.
         self._reserved: dict[int, int] = {}
-        #: Bytes of each executable that is being evicted, and exists until that is done.
+        #: Bytes of each executable being evicted, which exists until then.
         self._leaving_bytes: list[int] = []
 
     def reserve(self, cost_bytes: int, events: "list[Event]") -> None:
-        """Make room for one more executable. The caller holds the lock of none, and calls `give_back` at the end."""
+        """Make room for one more executable. The caller holds no executable's lock, and finally calls `give_back`."""
         thread = get_ident()
         with self._changed:
             self._reserved.pop(thread, None)
@@ -66,7 +65,7 @@ class ExecBounds:
                 victim = self._victim_or_room(thread, cost_bytes)
 
     def _victim_or_room(self, thread: int, cost_bytes: int) -> Bounded | None:
-        """Reserve room if there is some; else return an executable to evict. Others that come and go are waited for."""
+        """Reserve room if available, else return an executable to evict. Waits for evictions in progress."""
         while not self._fits(cost_bytes):
             if self._users:
                 victim, _ = self._users.popitem(last=False)
@@ -78,7 +77,7 @@ class ExecBounds:
         return None
 
     def use(self, user: Bounded) -> None:
-        """Note that an executable exists and was just used. A reservation of this thread becomes its room."""
+        """Mark an executable as live and just used. This thread's reservation becomes its room."""
         with self._changed:
             reserved = self._reserved.pop(get_ident(), None)
             if user not in self._users:
@@ -89,14 +88,14 @@ class ExecBounds:
                 self._changed.notify_all()
 
     def give_back(self) -> None:
-        """Give back this thread's reservation, if it was not used."""
+        """Return this thread's unused reservation."""
         if get_ident() in self._reserved:
             with self._changed:
                 self._reserved.pop(get_ident(), None)
                 self._changed.notify_all()
 
     def leave(self, user: Bounded) -> None:
-        """Note that an executable exists no more."""
+        """Mark an executable as destroyed."""
         with self._changed:
             if user in self._users:
                 del self._users[user]

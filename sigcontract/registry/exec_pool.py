@@ -1,4 +1,4 @@
-"""The executables that are alive: each instantiated once, measured if the device can tell, destroyed exactly once."""
+"""Live executables: each instantiated once, measured where possible, and destroyed exactly once."""
 
 import logging
 from collections.abc import Callable
@@ -27,19 +27,18 @@ class ExecPool:
     Attributes
     ----------
     driver
-        The driver that they are of.
+        The driver.
     flags
         CUgraphInstantiate_flags of all.
     bounds
-        How many there may be.
+        Bounds on live executables.
     verify
-        Returns the doubt whether the driver carries out an update from one graph to another, None if there is none.
-        Itself None if the driver is believed.
+        Verifies an update from one graph to another; returns a doubt or None. None: the driver's result is trusted.
     instantiations
         Executables instantiated so far.
     device_bytes
-        Device memory that instantiation took, as cuMemGetInfo showed it. Other allocations of the device at the same
-        moment are counted too; memory that the driver already held is not.
+        Device memory taken by instantiation, by cuMemGetInfo. Includes concurrent allocations on the device, but not
+        memory the driver already held.
     nodes
         Nodes instantiated.
     """
@@ -74,7 +73,7 @@ class ExecPool:
         int
             The CUgraphExec.
         int or None
-            Bytes of device memory that it took; None if the device did not tell.
+            Bytes of device memory taken; None if not measured.
 
         Raises
         ------
@@ -105,14 +104,14 @@ class ExecPool:
         try:
             self.driver.graph_exec_destroy(handle)
         except DriverError as error:
-            # A driver that was shut down has freed everything itself.
-            # By its number: a driver that shuts down may not even name its errors.
+            # A driver that has shut down has freed everything. Compare by number: a driver in shutdown may not name its
+            # errors.
             gone = isinstance(error, DriverCallError) and error.value == Result.DEINITIALIZED
             return None if gone else error
         return None
 
     def destroy_rest(self) -> list[tuple[int, DriverError]]:
-        """Destroy what interrupted calls left without a group, and return the errors by handle."""
+        """Destroy executables that interrupted calls left without a group; return the errors by handle."""
         failed = ((handle, self.destroy(handle)) for handle in sorted(self._live))
         return [(handle, error) for handle, error in failed if error is not None]
 
@@ -125,5 +124,5 @@ class ExecPool:
         try:
             free, _ = self.driver.mem_get_info()
         except DriverError:
-            return None  # only the measurement is lost; instantiation itself reports what is wrong
+            return None  # only the measurement is lost; instantiation reports its own errors
         return free

@@ -1,4 +1,4 @@
-"""Function handles are reused after an unload: which load of a function each handle stands for."""
+"""Epochs of function handles, which the driver reuses after an unload."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -16,12 +16,12 @@ from sigcontract.update import (
 
 __all__ = ["HandleEpochs", "Reuse"]
 
-#: Facts that are fixed once a function is loaded: all but those that cuFuncSetAttribute changes.
+#: Facts fixed at load: all except those that cuFuncSetAttribute changes.
 _FIXED_FACTS: Final = tuple(name for name in FunctionFacts.__struct_fields__ if name not in SETTINGS)
 
 
 class Reuse(NamedTuple):
-    """A handle that now stands for another function."""
+    """A handle reused for another function."""
 
     handle: int
     before: str
@@ -29,11 +29,11 @@ class Reuse(NamedTuple):
 
 
 class HandleEpochs:
-    """The function that each handle stands for, and how often it became another one.
+    """The function of each handle, and how often the handle was reused.
 
-    A CUkernel handle was reused in 20 of 20 reloads (measured, H200, driver 580.159.04). Equal handles therefore mean
-    one function only while name and fixed facts agree. The epochs separate graphs of two loads, which the policy's
-    key, made of handles, would not. A reload of the same code cannot be detected, and does not need to be.
+    A CUkernel handle was reused in 20 of 20 reloads (measured, H200, driver 580.159.04). So equal handles mean one
+    function only while name and fixed facts agree. The epochs separate graphs of different loads, which the policy's
+    key of handles does not. A reload of the same code is undetectable and harmless.
     """
 
     def __init__(self) -> None:
@@ -47,9 +47,9 @@ class HandleEpochs:
         Returns
         -------
         tuple of (handle, epoch)
-            Of the graph's handles that were another function before; groups are found by key and epochs.
+            Reused handles of the graph; groups are found by key and epochs.
         list of Reuse
-            The handles that became another function with this graph.
+            Handles reused since the previous graph.
         """
         epochs: dict[int, int] = {}
         reuses = []

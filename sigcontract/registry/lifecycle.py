@@ -1,4 +1,4 @@
-"""The guard of a registry's state: open, sealed or closed, one thread at a time, never in a forked child."""
+"""Guards a registry's state: open, sealed or closed; one thread at a time; never in a forked child."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,16 +25,16 @@ __all__ = ["Lifecycle"]
 
 
 class Lifecycle:
-    """Owner of a registry's lock. Every call to the registry and its entries that changes something passes here.
+    """Owner of a registry's lock. Every call that changes the registry or its entries passes here.
 
     Attributes
     ----------
     state
         ``open``, ``sealed`` (no more graphs) or ``closed``.
     placement
-        What it guards.
+        The guarded state.
     origin
-        The process that made the registry.
+        The process that created the registry.
     reentry
         Which threads are inside.
     """
@@ -47,9 +47,9 @@ class Lifecycle:
         self._on_event = on_event
         self._lock = Lock()
         self._registered = 0
-        # Of this object, which entries keep alive too.
+        # Finalise this object, which entries also keep alive.
         finalizer = finalize(self, placement.pool.destroy_abandoned)
-        # At exit the process gives everything back; a daemon thread may be launching, the driver may be gone.
+        # Not at exit: process exit frees everything, a daemon thread may be launching, the driver may be gone.
         finalizer.atexit = False
 
     def check_process(self) -> None:
@@ -66,7 +66,7 @@ class Lifecycle:
             raise RegistryError("the registry is closed; make a new one", code="closed")
 
     def register(self, graph: RegisteredGraph, *, numbered: bool) -> GraphEntry:
-        """Register a graph, labelled by its number in the order of arrival if that is asked for."""
+        """Register a graph; if ``numbered``, label it by its number in the order of arrival."""
         events: list[Event] = []
         with self._locked(events):
             self.check_open()
@@ -77,12 +77,12 @@ class Lifecycle:
         return entry
 
     def release(self, member: Member) -> None:
-        """Let go of a member. See `GraphEntry.release`."""
+        """Release a member. See `GraphEntry.release`."""
         self.check_process()
         if self.reentry.defer(lambda: self.release(member)):
             return
         events: list[Event] = []
-        dropped: list[object] = []  # deleted after the locks are released: a graph's owner may die with it
+        dropped: list[object] = []  # deleted after the locks are released: the graph's owner may be finalised
         with self._locked(events):
             self.placement.release(member, events, dropped)
 
@@ -96,9 +96,9 @@ class Lifecycle:
                 self.state = "sealed"
 
     def close(self, *, reset: bool) -> None:
-        """Destroy and let go of everything. See `GraphExecRegistry.close`."""
+        """Destroy every executable and release every graph. See `GraphExecRegistry.close`."""
         if self.origin.forked:
-            self.state = "closed"  # nothing here is the child's, and the locks may be held by nobody
+            self.state = "closed"  # the child owns nothing here, and locks may never be released
             return
         if self.reentry.defer(partial(self.close, reset=reset)):
             return
@@ -128,7 +128,7 @@ class Lifecycle:
     def stats(self) -> RegistryStats:
         """Return the counters."""
         self.check_process()
-        if get_ident() in self.reentry.inside:  # a finaliser inside a call, which may hold the lock
+        if get_ident() in self.reentry.inside:  # a finaliser inside a call that may hold the lock
             return self.placement.stats()
         try:
             with self.reentry.entered(), self.placement.counting:
@@ -136,7 +136,7 @@ class Lifecycle:
         finally:
             self.settle([])
 
-    # What entries call when they cannot launch by themselves
+    # Called by entries that cannot launch by themselves
 
     def settle(self, events: list[Event]) -> None:
         """Report events, then run deferred calls. No lock may be held."""
@@ -162,7 +162,7 @@ class Lifecycle:
 
     @contextmanager
     def _locked(self, events: list[Event]) -> Iterator[None]:
-        """Hold the lock; afterwards report what happened."""
+        """Hold the lock, then report events."""
         try:
             with self.reentry.entered(), self._lock:
                 yield

@@ -1,4 +1,4 @@
-"""Tells a process from its forked children: CUDA handles, and locks that another thread held, do not survive a fork."""
+"""Detects forked children, in which CUDA handles and locks held by other threads are unusable."""
 
 import os
 from typing import Final
@@ -10,12 +10,12 @@ __all__ = ["Origin"]
 
 
 class Origin:
-    """The process that made a registry.
+    """The process that created a registry.
 
     Attributes
     ----------
     forked
-        Whether this process is a forked child of it. Set by a hook, since a call to getpid would cost each replay.
+        Whether this process is a forked child of it. Set by a fork hook: getpid would cost every replay.
     """
 
     __slots__ = ("__weakref__", "forked")

@@ -48,11 +48,11 @@ class Placement:
     groups
         The groups that have members, by index.
     pool
-        The executables that are alive.
+        Live executables.
     counting
         Lock over what `stats` reads. Acquired alone or after the registry lock, never inside another call.
     to_reset
-        Owners of the graphs that `clear` let go of, to be reset if they can be.
+        Owners of graphs released by `clear`, to be reset if possible.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Placement:
         Raises
         ------
         RegistryError
-            It cannot be proved the same as any graph, and the registry is to raise then (``undetermined``).
+            It cannot be proved the same as any graph, and the registry raises in that case (``undetermined``).
         DriverCallError
             The driver failed; the state is unchanged.
         """
@@ -98,7 +98,7 @@ class Placement:
             shared = SharedExec(self.pool, graph, events, is_pinned=is_pinned)
         member = Member(graph, group, shared, reason)
         entry = GraphEntry(owner, member)
-        # From here to the end of the block CPython looks for no signal: an interrupt leaves all or nothing.
+        # CPython checks for no signals until the end of the block: an interrupt leaves all or nothing.
         shared.members[member] = None
         group.execs[shared] = None
         group.members[member] = entry
@@ -126,15 +126,15 @@ class Placement:
         member.reason = reason
         member.shared = own
         self._leave_exec(member, shared, events)
-        if refusal is UNVERIFIED:  # an event has said so
+        if refusal is UNVERIFIED:  # an event has reported it
             return
         self._fallbacks += 1
         events.append(FellBack(label=member.graph.label, result=UpdateResult.name_of(refusal.result)))
 
     def release(self, member: Member, events: list[Event], dropped: list[object]) -> None:
-        """Let go of a member. What held its graph goes into ``dropped``, to be deleted with no lock held.
+        """Release a member. References to its graph go into ``dropped``, to be deleted with no lock held.
 
-        Each step may be repeated, so that the next release finishes one that was interrupted.
+        Every step is idempotent, so the next release completes an interrupted one.
         """
         shared = member.shared
         if shared is None:
@@ -150,7 +150,7 @@ class Placement:
         member.shared = None
 
     def clear(self, events: list[Event], errors: list[Exception], dropped: list[object], *, reset: bool) -> None:
-        """Destroy all executables and let go of all graphs. Interrupted, the next call does the rest."""
+        """Destroy all executables and release all graphs. After an interrupt, the next call completes it."""
         execs = len(self.pool)
         self._open.clear()
         for group in tuple(self.groups.values()):
@@ -173,7 +173,7 @@ class Placement:
     def stats(self) -> RegistryStats:
         """Count graphs, groups, executables and calls. Needs only ``counting``.
 
-        Each number is right; other threads may go on between two of them.
+        Each count is exact, but other threads may run between counts.
         """
         counts = Counts()
         counts.add(self._gone)
@@ -238,8 +238,8 @@ class Placement:
     def _retire(self, group: GroupState, shared: SharedExec, events: list[Event]) -> DriverError | None:
         """Take an executable out of its group and destroy it.
 
-        Interrupted before the driver's call, it is in the group or in the pool. Interrupted in the call it is in
-        neither: whether it is destroyed is unknown, and it must not be destroyed twice.
+        Interrupted before the driver call, it is still in the group or the pool. Interrupted in the call, it is in
+        neither: it may be destroyed, and must not be destroyed twice.
         """
         shared.stop()
         with self.counting:

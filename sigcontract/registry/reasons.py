@@ -57,12 +57,12 @@ FIRST: Final = Reason(code="first", message="the first of its group", findings=(
 
 
 def single_exec(signature: GraphSignature, nodes: Sequence[NodeSignature]) -> Reason | None:
-    """Return why CUDA allows a graph of these nodes one executable and no update, or None where it allows more."""
+    """Return why CUDA allows a graph of these nodes only one executable, or None."""
     finding, found = single_exec_finding(signature, nodes), sole_exec(nodes)
     if finding is None or found is None:
         return None
     if found.what is None:
-        message = "is device-updatable: cuGraphExecUpdate takes no such graph, so it is not shared"
+        message = "is device-updatable, which cuGraphExecUpdate rejects, so it is not shared"
     else:
         message = f"is {found.what}: CUDA allows such a graph one executable, so it is not shared"
     return Reason(code="single-exec", message=f"{finding.path} {message}", findings=(finding,))
@@ -70,7 +70,7 @@ def single_exec(signature: GraphSignature, nodes: Sequence[NodeSignature]) -> Re
 
 def shares(judgement: Judgement, first: str) -> Reason:
     """Return the reason of a graph that joined the executable of another graph."""
-    driver = "to be tried at replay, since it is evicted" if judgement.untried else "accepted by the driver"
+    driver = "to be tried at replay, as it is evicted" if judgement.untried else "accepted by the driver"
     message = f"shares the executable of {first}: predicted {judgement.prediction.verdict}, {driver}"
     return Reason(code="shares", message=message, findings=judgement.prediction.findings)
 

@@ -1,4 +1,4 @@
-"""Calls to a registry from inside a call to it on the same thread: finalisers that Python runs in the middle."""
+"""Calls to a registry from inside a call on the same thread: finalisers that Python runs in between."""
 
 import logging
 from collections import deque
@@ -18,15 +18,15 @@ logger = logging.getLogger("sigcontract")
 class Reentry:
     """Which threads are inside a registry, and the calls that finalisers deferred.
 
-    A nested call would wait for a lock that its own thread holds. So a finaliser's call is deferred until the outer
-    call is done, or refused if it cannot be deferred. Each operation on the containers is one atomic call in CPython,
-    so no lock is needed, and a KeyboardInterrupt comes before or after it.
+    A nested call would deadlock on a lock its own thread holds. So a finaliser's call is deferred until the outer call
+    returns, or refused. Each container operation is atomic in CPython, so no lock is needed, and a KeyboardInterrupt
+    comes before or after it.
 
     Attributes
     ----------
     inside
-        Identifiers of the threads. ``inside.discard(thread)`` comes first in each ``finally``: a thread that stayed
-        inside could never call the registry again.
+        Thread identifiers. ``inside.discard(thread)`` comes first in each ``finally``: a thread left inside could never
+        call the registry again.
     deferred
         The deferred calls, oldest first.
     """
@@ -53,11 +53,11 @@ class Reentry:
     def drain(self) -> None:
         """Run the deferred calls, on whichever thread leaves first.
 
-        An exception of such a call is logged, not raised: the call that happens to run it may be of another thread
-        and has nothing to do with it, and the rest must still run.
+        Exceptions of deferred calls are logged, not raised: they are unrelated to the call that runs them, and the rest
+        must still run.
         """
         thread = get_ident()
-        # A deferred call is itself a call to the registry; made from inside, it would only be deferred again.
+        # Run them from outside: inside, a deferred call would be deferred again.
         if thread in self._draining or thread in self.inside:
             return
         try:
@@ -69,16 +69,16 @@ class Reentry:
                     return
                 try:
                     error = raised_by(action)
-                except BaseException:  # an interrupt: the next thread runs it, or runs it again
+                except BaseException:  # an interrupt: the next thread runs it, perhaps again
                     self.deferred.appendleft(action)
                     raise
                 if error is not None:
-                    logger.error("a release, reset or close that a finaliser asked for failed", exc_info=error)
+                    logger.error("a release, reset or close deferred from a finaliser failed", exc_info=error)
         finally:
             self._draining.discard(thread)
 
     def defer(self, action: Callable[[], None]) -> bool:
-        """Defer a call if this thread is inside; return False if it is not, and the caller goes on itself."""
+        """Defer a call if this thread is inside; otherwise return False, and the caller makes it."""
         if get_ident() not in self.inside:
             return False
         self.deferred.append(action)
@@ -88,6 +88,6 @@ class Reentry:
         """Return the error of a nested call that cannot be deferred."""
         msg = (
             "the registry was called from inside another call on the same thread, by a finaliser that Python ran in "
-            "the middle; finalisers may call release(), reset(), seal() and close(), nothing else"
+            "the middle; finalisers may call only release(), reset(), seal() and close()"
         )
         return RegistryError(msg, code="reentrant")

@@ -1,4 +1,4 @@
-"""A CUgraph as it was registered: its handle, its signature and the Python object that owns it."""
+"""A registered CUgraph: its handle, its signature and the Python object that owns it."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +31,7 @@ class RegisteredGraph:
     label
         The name of its entry.
     signature
-        The graph as it was read.
+        The graph's signature.
     owner
         The Python object; None once dropped.
     nodes
@@ -58,7 +58,7 @@ class RegisteredGraph:
             raise was_released(self.label)
 
     def check_owner(self) -> None:
-        """Raise if PyTorch's capture was reset: its CUgraph may be gone. Calls the owner, so no lock may be held.
+        """Raise if PyTorch's capture was reset, as its CUgraph may be gone. Calls the owner, so no lock may be held.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class RegisteredGraph:
         return self._raw is not None
 
     def drop(self) -> tuple[object, ...]:
-        """Let go of the owner, never during an update from its graph, and return every reference to it.
+        """Drop the owner, never during an update from its graph, and return every reference to it.
 
         The caller deletes these with no lock held: the owner's finaliser is the caller's code.
         """
@@ -90,7 +90,7 @@ class RegisteredGraph:
         return held
 
     def _was_reset(self) -> RegistryError:
-        msg = f"{self.label}: the captured graph was reset since it was registered; release() the entry, register anew"
+        msg = f"{self.label}: the captured graph was reset; release() the entry and register the graph again"
         return RegistryError(msg, code="reset_graph")
 
 

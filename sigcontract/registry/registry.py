@@ -64,18 +64,18 @@ def check_options(  # noqa: PLR0913  the options of the registry
     if on_undetermined not in ("own-exec", "raise"):
         raise UsageError(f"on_undetermined is 'own-exec' or 'raise', not {on_undetermined!r}")
     if driver is not None and not hasattr(driver, "graph_exec_update"):
-        raise UsageError(f"a {type(driver).__name__} is no driver; leave it out, and name policy= and profile=")
+        raise UsageError(f"a {type(driver).__name__} is not a driver; omit it, or pass policy= and profile= by keyword")
     if profile is not None and not isinstance(profile, DriverProfile):
         raise wrong_type("profile", "DriverProfile", profile)
     if flags & ~_FLAGS:
-        raise UsageError(f"instantiation flags {flags:#x} cannot be used here; 1 and 8 can")
+        raise UsageError(f"instantiation flags {flags:#x} are not supported; use 1, 8 or both")
     for name, bound in (("max_execs", max_execs), ("max_bytes", max_bytes)):
         if bound is not None and (type(bound) is not int or bound < 1):
-            raise UsageError(f"{name} is a positive int or None, not {bound!r}; to launch at all takes one executable")
+            raise UsageError(f"{name} must be a positive int or None, not {bound!r}")
     if verify not in ("never", "first-use"):
         raise UsageError(f"verify is 'never' or 'first-use', not {verify!r}")
     if verify == "first-use" and driver is not None and not hasattr(driver, "module_load"):
-        raise UsageError(f"a {type(driver).__name__} cannot load stand-in kernels; leave verify='first-use' out")
+        raise UsageError(f"a {type(driver).__name__} cannot load stand-in kernels; omit verify='first-use'")
 
 
 class GraphExecRegistry:
@@ -95,38 +95,37 @@ class GraphExecRegistry:
     policy
         ``share``, ``share-functions`` or ``exact``.
     profile
-        What the driver keeps stale; by default the shipped profile of the running driver and device.
+        Driver profile; by default the shipped one of the running driver and device.
     on_undetermined
-        For a graph that cannot be proved the same as any: ``own-exec``, or ``raise``.
+        What to do with a graph that cannot be proved the same as any: ``own-exec`` or ``raise``.
     on_event
-        Called with every `sigcontract.registry.events.Event`, after the work is done and with no lock held. Its
-        exceptions leave the call that caused the event.
+        Called with every `sigcontract.registry.events.Event`, after the work and with no lock held. Its exceptions
+        propagate from the call that caused the event.
     flags
         CUgraphInstantiate_flags of every executable: 1 (AUTO_FREE_ON_LAUNCH), 8 (USE_NODE_PRIORITY), both, or none.
     observations
-        The launches that created the graphs (`sigcontract.driver.observe`), read at `register`. They show what no node
-        shows: on devices with preferred clusters nothing is shared without.
+        Launches that created the graphs (`sigcontract.driver.observe`), read at `register`. They supply attributes that
+        nodes do not return: devices with preferred clusters share nothing without them.
     max_execs
-        The most executables at any time, at least 1. The least recently used one is destroyed to make room, and
-        instantiated again by the next replay that needs it. Graphs that CUDA allows one executable (reason
-        ``single-exec``) keep theirs and are not counted.
+        Most live executables, at least 1. The least recently used one is destroyed to make room, and instantiated again
+        by the next replay that needs it. Graphs that CUDA allows one executable (reason ``single-exec``) keep theirs
+        and are not counted.
     max_bytes
         The same for device memory, by an estimate of 10,240 bytes per node; one executable is always kept.
     verify
-        ``first-use``: after the first update of an executable to a graph, let the driver update stand-in kernels in
-        the same way (`sigcontract.driver.verify_update`), and give the graph its own executable unless they
-        confirm the update. Takes some milliseconds and launches kernels. ``never``: the driver's answer
-        and the prediction decide.
+        ``first-use``: after the first update of an executable to a graph, repeat the update with stand-in kernels
+        (`sigcontract.driver.verify_update`), and give the graph its own executable unless they confirm it. Takes some
+        milliseconds and launches kernels. ``never``: driver and prediction decide.
 
     Raises
     ------
     UsageError
-        An argument is none of these.
+        An argument is invalid.
     DriverUnavailableError
-        There is no driver.
+        The driver is unavailable.
     """
 
-    def __init__(  # noqa: PLR0913  each is a choice of its own, all but the first two by keyword in practice
+    def __init__(  # noqa: PLR0913  independent options, keyword arguments in practice
         self,
         driver: DriverApi | None = None,
         policy: str = "share",
@@ -207,10 +206,10 @@ class GraphExecRegistry:
         Parameters
         ----------
         graph
-            What `sigcontract.driver.read_graph` takes. The registry keeps the object alive until the entry is
-            released; the graph must not be changed, and must not be registered while another thread uses it.
+            Any argument of `sigcontract.driver.read_graph`. The registry keeps the object alive until the entry is
+            released. Do not change the graph, or use it in another thread during registration.
         label
-            A name for events and reports; by default its number in the order of arrival, as ``#7``.
+            Name for events and reports; by default its number in the order of arrival, such as ``#7``.
 
         Raises
         ------
@@ -218,16 +217,16 @@ class GraphExecRegistry:
             The registry is sealed, closed or of the parent process; or the graph cannot be proved the same as any,
             and ``on_undetermined`` is ``raise``.
         GraphReadError
-            It is no graph, or cannot be read.
+            The object is not a graph, or cannot be read.
         ObserveError
-            The observations that the registry was given have ended.
+            The registry's observations have ended.
         DriverCallError
             The driver failed, for example out of memory. Nothing is registered, and the registry stays usable.
         """
         self._lifecycle.check_open()
         if label is not None and not isinstance(label, str):
             raise wrong_type("label", "str", label)
-        # With no lock held, and once: the owner is the caller's code, and may be captured again at any time.
+        # Once, with no lock held: the owner is the caller's code, and may be recaptured at any time.
         handle = graph_handle(graph)
         signature = read_graph(handle, driver=self._driver, observations=self._observations)
         return self._lifecycle.register(RegisteredGraph(graph, handle, label or "", signature), numbered=label is None)
@@ -238,30 +237,30 @@ class GraphExecRegistry:
         Raises
         ------
         RegistryError
-            The entry is of another registry, among other reasons.
+            The entry is of another registry, or as for `GraphEntry.replay`.
         """
         self._check_own(entry)
         entry.replay(stream)
 
     def release(self, entry: GraphEntry) -> None:
-        """Let go of a graph. See `GraphEntry.release`."""
+        """Release a graph. See `GraphEntry.release`."""
         self._check_own(entry)
         entry.release()
 
     def seal(self) -> None:
-        """End registration; replay goes on. May be repeated."""
+        """End registration; replay continues. Idempotent."""
         self._lifecycle.seal()
 
     def close(self, *, reset: bool = False) -> None:
-        """Destroy every executable and let go of every graph. May be repeated.
+        """Destroy every executable and release every graph. Idempotent.
 
-        Running launches finish: CUDA frees their executable afterwards. After an interrupt (KeyboardInterrupt) the
-        next call does the rest. In a forked child it does nothing: the executables are the parent's.
+        Running launches finish; CUDA frees their executables afterwards. After a KeyboardInterrupt, the next call
+        completes the rest. Does nothing in a forked child: the executables are the parent's.
 
         Parameters
         ----------
         reset
-            Afterwards call ``reset()`` of every registered object that has one, as PyTorch's captures do.
+            Then call ``reset()`` of every registered object that has one, such as PyTorch's captures.
 
         Raises
         ------
@@ -271,16 +270,16 @@ class GraphExecRegistry:
         self._lifecycle.close(reset=reset)
 
     def why_not(self, a: GraphEntry, b: GraphEntry) -> tuple[Finding, ...]:
-        """Return the differences that keep two graphs from sharing under the policy; empty if there are none.
+        """Return the differences that prevent two graphs from sharing under the policy; empty if none.
 
-        Why two graphs that are the same under the policy have two executables, `GraphEntry.reason` says.
+        `GraphEntry.reason` explains separate executables of graphs that are the same under the policy.
         """
         for entry in (a, b):
             self._check_own(entry)
         return same(self.policy, a.signature, b.signature, self.profile, flags=self._flags).reasons
 
     def report(self, *, nearest: int = 20) -> GroupReport:
-        """Report what is the same, what stands alone, and its closest match. See `SignatureRegistry.report`."""
+        """Report groups, single graphs, and their closest matches. See `SignatureRegistry.report`."""
         self._lifecycle.check_process()
         signatures = SignatureRegistry(self.policy, self.profile, flags=self._flags)
         for entry in self.entries:
@@ -297,7 +296,7 @@ class GraphExecRegistry:
     def _check_own(self, entry: GraphEntry) -> None:
         self._lifecycle.check_process()
         if not isinstance(entry, GraphEntry):
-            raise UsageError(f"a {type(entry).__name__} is no entry; give what register() returned")
+            raise UsageError(f"a {type(entry).__name__} is not an entry; pass a result of register()")
         if not entry.belongs_to(self._lifecycle):
-            msg = f"{entry.label}: the entry is of another registry; replay it through the one that registered it"
+            msg = f"{entry.label}: the entry belongs to another registry; replay it through that one"
             raise RegistryError(msg, code="foreign_entry")

@@ -1,7 +1,7 @@
 """An adapter with the interface of the registry in SGLang's CUDA graph backends, and its installation there.
 
-Unlike SGLang's own, it never ends the server by an assertion, gives a graph that cannot share its own executable, and
-destroys everything on `close` before it reports what failed. SGLang is not needed to import this module.
+Unlike SGLang's own, it never ends the server with an assertion: a graph that cannot share gets its own executable.
+`close` destroys everything before it reports failures. Importing this module does not need SGLang.
 """
 
 import importlib
@@ -36,7 +36,7 @@ class DedupedCudaGraphRegistry:
     Parameters
     ----------
     driver, policy, profile, on_event, observations, max_execs, max_bytes, verify
-        As of `GraphExecRegistry`; SGLang passes none.
+        As for `GraphExecRegistry`; SGLang passes none.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class DedupedCudaGraphRegistry:
         self.registry.replay(graph, stream)
 
     def seal(self) -> None:
-        """End registration; replay goes on."""
+        """End registration; replay continues."""
         self.registry.seal()
 
     def stats(self) -> tuple[int, int]:
@@ -106,31 +106,31 @@ class DedupedCudaGraphRegistry:
 def install(**options: Any) -> None:
     """Replace SGLang's registry class in this process, from the next capture on.
 
-    SGLang captures in processes of its own, and its mixin looks the class up in its own module. So call this from an
-    entry point of the group ``sglang.srt.plugins``, which SGLang runs in each of its processes.
+    SGLang captures in worker processes, and its mixin looks the class up in its own module. So call this from an entry
+    point of the group ``sglang.srt.plugins``, which SGLang runs in every process.
 
     Parameters
     ----------
     options
-        Arguments of every `DedupedCudaGraphRegistry`. They are checked here, since SGLang silently ignores a class
-        that it cannot construct.
+        Arguments of every `DedupedCudaGraphRegistry`. Checked here, since SGLang silently ignores a class that it
+        cannot construct.
 
     Raises
     ------
     UsageError
-        The class does not take these options, or this SGLang has no class to replace.
+        An option is invalid, or this SGLang has no class to replace.
     """
     try:
         inspect.signature(DedupedCudaGraphRegistry).bind(**options)
     except TypeError as error:
-        raise UsageError(f"DedupedCudaGraphRegistry cannot be made with these options: {error}") from error
+        raise UsageError(f"DedupedCudaGraphRegistry rejects these options: {error}") from error
     checked = ("driver", "policy", "profile", "max_execs", "max_bytes", "verify")
     check_options(**{name: options[name] for name in checked if name in options})
     try:
         mixin = importlib.import_module(_MIXIN)
     except ImportError as error:
-        raise UsageError(f"SGLang's {_MIXIN} cannot be imported ({error}); there is nothing to replace") from error
+        raise UsageError(f"SGLang's {_MIXIN} cannot be imported ({error}); nothing to replace") from error
     if not hasattr(mixin, "DedupedCudaGraphRegistry"):
-        raise UsageError(f"this SGLang's {_MIXIN} has no DedupedCudaGraphRegistry; there is nothing to replace")
+        raise UsageError(f"this SGLang's {_MIXIN} has no DedupedCudaGraphRegistry; nothing to replace")
     mixin.DedupedCudaGraphRegistry = partial(DedupedCudaGraphRegistry, **options)  # type: ignore[attr-defined]  # theirs
-    logger.info("SGLang shares executables of CUDA graphs by sigcontract in this process")
+    logger.info("sigcontract shares SGLang's CUDA graph executables in this process")

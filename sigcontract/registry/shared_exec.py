@@ -1,4 +1,4 @@
-"""One executable: what it holds, what it held at its first launch, and the lock over update and launch."""
+"""One executable: the graph it holds, the one of its first launch, and the lock over update and launch."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 __all__ = ["RETIRED", "UNVERIFIED", "Counts", "Judgement", "SharedExec"]
 
-#: Answer of an executable that was destroyed. No CUgraphExecUpdateResult is negative.
+#: Result of a destroyed executable. No CUgraphExecUpdateResult is negative.
 RETIRED: Final = UpdateOutcome(-1, 0, 0)
-#: Answer if the driver accepted an update and stand-in kernels did not confirm it.
+#: Result of an update that the driver accepted and stand-in kernels did not confirm.
 UNVERIFIED: Final = UpdateOutcome(-2, 0, 0)
 
 
 @dataclass(slots=True)
 class Counts:
-    """What an executable did; kept by the registry when the executable is destroyed."""
+    """Counts of an executable; the registry keeps them after its destruction."""
 
     launches: int = 0
     updates: int = 0
@@ -72,17 +72,17 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a graph may share an executable: the prediction and, if that is safe, the driver's answer."""
+    """Whether a graph may share an executable: the prediction and, if safe, the driver's result."""
 
     prediction: UpdatePrediction
     outcome: UpdateOutcome | None = None
     error: DriverCallError | None = None
-    untried: bool = False  # it is evicted, and the driver decides at the next replay
-    unbuilt: bool = False  # no executable to try it on: instantiating it again failed
+    untried: bool = False  # evicted; the driver decides at the next replay
+    unbuilt: bool = False  # nothing to try it on: instantiating it again failed
 
     @property
     def joined(self) -> bool:
-        """Whether prediction and driver both allow it; neither alone is trusted."""
+        """Whether both prediction and driver allow it."""
         return self.untried or (self.outcome is not None and self.outcome.result == UpdateResult.SUCCESS)
 
 
@@ -95,15 +95,15 @@ class SharedExec:
     Attributes
     ----------
     first
-        The graph that it was first instantiated from.
+        The graph it was first instantiated from.
     members
         The registered graphs that replay through it, as keys. Changed under the registry's lock only.
     held
-        The graph that it holds; None if unknown (an update was interrupted) or not instantiated.
+        The graph it holds; None if unknown (an update was interrupted) or not instantiated.
     fixed
-        The signature that it held at its first launch, whose attributes can stay stale.
+        The signature of its first launch, whose attributes can stay stale.
     cost_bytes
-        Device memory that it is expected to take.
+        Expected device memory, in bytes.
     """
 
     __slots__ = (
@@ -147,14 +147,14 @@ class SharedExec:
         self.first: Final = first
         self.members: Final[dict[object, None]] = {}
         self.fixed: GraphSignature | None = None
-        #: Its state when a graph was last admitted, and the signature of the last launch since.
+        #: Its state at the last admission, and the signature of the last launch since.
         self._state: ExecState | None = None
         self._ran: GraphSignature | None = None
         self.handle = 0
         self.held: RegisteredGraph | None = None
         self._held_signature = first.signature
         self.cost_bytes: Final = first.node_count * EXEC_BYTES_PER_NODE
-        #: CUDA may not allow a pinned one to be instantiated again, so it is never evicted.
+        #: Never evict a pinned one: CUDA may not allow instantiating it again.
         self._limited = self._bounds.limited and not is_pinned
         if not self._limited:
             self._build(first, events)
@@ -167,12 +167,12 @@ class SharedExec:
             self._bounds.give_back()
 
     def run(self, graph: RegisteredGraph, stream: int, events: list[Event]) -> UpdateOutcome | None:
-        """Launch a graph, after an update if the executable holds another one.
+        """Launch a graph, updating the executable first if it holds another.
 
         Returns
         -------
         UpdateOutcome or None
-            None if launched. Else the driver's refusal, or `RETIRED`, and nothing was launched.
+            None if launched; else the driver's refusal, or `RETIRED`.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class SharedExec:
                         if stream != self._stream:
                             self._note_stream(graph, stream, events)
                         return None
-                # Evicted. Room is made with the lock released; another thread may instantiate it meanwhile.
+                # Evicted. Make room with the lock released; another thread may instantiate it meanwhile.
                 self._bounds.reserve(self.cost_bytes, events)
                 reserved = True
         finally:
@@ -211,7 +211,7 @@ class SharedExec:
                 self._bounds.give_back()
 
     def admit(self, graph: RegisteredGraph, judge: "NodeJudge", events: list[Event]) -> Judgement:
-        """Predict an update to a graph and, if it is safe, try it. Afterwards the executable may hold that graph."""
+        """Predict an update to a graph and, if safe, try it. The executable may then hold that graph."""
         with self._lock:
             state = self._state_now(judge)
             prediction = judged_update(state.held, graph.signature, judge, state)
@@ -233,7 +233,7 @@ class SharedExec:
                 return Judgement(prediction, error=error)
 
     def forget(self, graph: RegisteredGraph) -> tuple[object, ...]:
-        """Drop a graph, between two updates. The signature of what the executable holds stays known.
+        """Drop a graph, between two updates. The held signature stays known.
 
         Returns what `RegisteredGraph.drop` returns.
         """
@@ -263,10 +263,10 @@ class SharedExec:
                 events.append(ExecEvicted(label=self.first.label, nodes=self.first.node_count))
 
     def _state_now(self, judge: "NodeJudge") -> ExecState:
-        """Return what its history left of it.
+        """Return its state, given its history.
 
-        Between two admissions it only goes to and fro between graphs of one group, every update between which is safe.
-        So the last launch and what it holds now stand for all that it did in between.
+        Between two admissions it only switches between graphs of one group, whose updates are all safe. So the last
+        launch and the held graph represent everything in between.
         """
         state = self._state or ExecState.judged(self._held_signature if self.fixed is None else self.fixed, judge)
         if self._ran is not None:
@@ -280,11 +280,11 @@ class SharedExec:
         return state
 
     def _point_at(self, graph: RegisteredGraph, events: list[Event], *, replay: bool) -> UpdateOutcome:
-        """Make the executable hold a graph. Raises only if `replay` is false or instantiating it again fails."""
+        """Update the executable to a graph. Raises only if `replay` is false or instantiating it again fails."""
         if not self.handle:
             self._build(graph, events)
             return UpdateOutcome(UpdateResult.SUCCESS, 0, 0)
-        # Unknown until the answer is stored, also if an interrupt comes in between.
+        # Unknown until the result is stored, even after an interrupt.
         before, self.held = self.held, None
         try:
             outcome = self._driver.graph_exec_update(self.handle, graph.handle)
@@ -313,7 +313,7 @@ class SharedExec:
                 self.counts.unverified += 1
                 when: Literal["register", "replay"] = "replay" if replay else "register"
                 events.append(UpdateUnverified(label=graph.label, doubt=doubt, when=when))
-                self._let_go(events)  # what it holds is unknown; the next replay instantiates it again
+                self._let_go(events)  # its content is unknown; the next replay instantiates it again
                 self._is_evicted = True
                 return UNVERIFIED
             self._verified[graph] = None
@@ -333,7 +333,7 @@ class SharedExec:
 
     def _rebuild(self, graph: RegisteredGraph, error: DriverCallError, label: str, events: list[Event]) -> None:
         """Instantiate the executable again from a graph: after a failed update its content is unknown."""
-        self._discard(events)  # and keep the room for it
+        self._discard(events)  # but keep its room
         try:
             self._build(graph, events)
         except DriverCallError:
@@ -343,7 +343,7 @@ class SharedExec:
         events.append(ExecRebuilt(label=label, error=str(error)))
 
     def _let_go(self, events: list[Event]) -> DriverError | None:
-        """Destroy the executable and give its room back."""
+        """Destroy the executable and return its room."""
         error = self._discard(events)
         self._bounds.leave(self)
         return error

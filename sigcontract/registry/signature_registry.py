@@ -1,4 +1,4 @@
-"""Groups of recorded graphs under a policy, and why two are not in one. Needs no driver."""
+"""Groups of recorded graphs under a policy, and why two are in different groups. Needs no driver."""
 
 from typing import Annotated, Final
 
@@ -35,10 +35,10 @@ _EMPTY = EmptyNode()
 
 
 class GroupStats(Record, frozen=True, kw_only=True):
-    """How many graphs fell into how many groups."""
+    """Counts of graphs and groups."""
 
     graphs: Annotated[UInt32, Meta(description="Graphs registered.")]
-    groups: Annotated[UInt32, Meta(description="Groups that they fell into.")]
+    groups: Annotated[UInt32, Meta(description="Groups.")]
     singletons: Annotated[UInt32, Meta(description="Groups of one graph.")]
     largest: Annotated[UInt32, Meta(description="Graphs in the largest group.")]
 
@@ -57,12 +57,12 @@ class NearestMiss(Record, frozen=True, kw_only=True):
     """A group of one graph, its closest match, and the differences between the two."""
 
     group: Annotated[UInt32, Meta(description="Index of the group.")]
-    other: Annotated[UInt32, Meta(description="Index of the closest of the groups that it was compared with.")]
-    findings: Annotated[tuple[Finding, ...], Meta(description="The differences that keep the two from sharing.")]
+    other: Annotated[UInt32, Meta(description="Index of the closest group, of those compared.")]
+    findings: Annotated[tuple[Finding, ...], Meta(description="The differences between the two.")]
 
 
 class GroupReport(Record, frozen=True, kw_only=True):
-    """What was the same, what stood alone, and the closest match of that."""
+    """Groups, single graphs, and the closest matches of these."""
 
     policy: Annotated[Text, Meta(description="The policy.")]
     stats: Annotated[GroupStats, Meta(description="The counts.")]
@@ -72,25 +72,24 @@ class GroupReport(Record, frozen=True, kw_only=True):
 
 
 class SignatureRegistry:
-    """Groups of graph signatures that are the same under a policy. Works on records alone, without CUDA.
+    """Groups graph signatures that are the same under a policy. Works on records, without CUDA.
 
-    A registration costs the same however many groups there are: graphs are found by the policy's key. Not safe to
-    use from several threads at once.
+    Registration takes constant time: groups are found by the policy's key. Not thread-safe.
 
     Parameters
     ----------
     policy
         ``exact`` (every recorded field), ``share``, ``share-functions`` or ``portable``.
     profile
-        What the driver can read and keeps stale. Without it, an unreadable attribute keeps a graph alone, unless
-        NVIDIA's documents or the code's compute capability prove that the attribute has no effect.
+        What the driver can read and keeps stale. Without it, a graph with an unreadable attribute shares with none,
+        unless NVIDIA's documentation or the code's compute capability proves the attribute has no effect.
     flags
         CUgraphInstantiate_flags of the executables to be shared, as for `sigcontract.update.policies.same`.
 
     Raises
     ------
     UsageError
-        No policy has that name, or the profile is not a DriverProfile.
+        The policy is unknown, or the profile is not a DriverProfile.
     """
 
     def __init__(self, policy: str = "exact", profile: DriverProfile | None = None, *, flags: int = 0) -> None:
@@ -112,19 +111,19 @@ class SignatureRegistry:
         return tuple(self._grouping.groups)
 
     def register(self, signature: GraphSignature, label: str | None = None) -> Group[LabeledGraph]:
-        """Put a graph into the group of graphs that are the same, or into a new one.
+        """Add a graph to the group of the same graphs, or to a new one.
 
         Parameters
         ----------
         signature
-            The graph. It is validated; a record that was seen before is not validated again.
+            The graph. It is validated; a node record only once.
         label
-            A name for reports; by default its number in the order of arrival, as ``#7``.
+            Name for reports; by default its number in the order of arrival, such as ``#7``.
 
         Returns
         -------
         Group
-            The same object for every graph that is the same.
+            The same object for all graphs that are the same.
 
         Raises
         ------
@@ -135,7 +134,7 @@ class SignatureRegistry:
         return self._grouping.add(self._labelled(signature, label))
 
     def register_alone(self, signature: GraphSignature, label: str, alone: tuple[Finding, ...]) -> Group[LabeledGraph]:
-        """Put a graph into a group of its own that no other graph can join, for the reason given.
+        """Add a graph to its own group, which no other graph can join, for the given reason.
 
         Raises
         ------
@@ -151,8 +150,8 @@ class SignatureRegistry:
     def why_not(
         self, a: Group[LabeledGraph] | GraphSignature, b: Group[LabeledGraph] | GraphSignature
     ) -> tuple[Finding, ...]:
-        """Return the differences that keep two graphs, or the first graphs of two groups, from sharing."""
-        if self.policy != "portable":  # several processes have an executable each
+        """Return the differences that prevent two graphs, or the first graphs of two groups, from sharing."""
+        if self.policy != "portable":  # each process has its own executables
             for graph in (_graph(b), _graph(a)):
                 single = single_exec_finding(graph, distinct_nodes(graph))
                 if single is not None:
@@ -170,13 +169,13 @@ class SignatureRegistry:
         )
 
     def report(self, *, nearest: int = 20) -> GroupReport:
-        """Report what is the same, what stands alone, and the closest match of what stands alone.
+        """Report groups, single graphs, and the closest matches of these.
 
         Parameters
         ----------
         nearest
-            Groups of one graph for which the closest match is searched, at most. Each is compared with the few
-            graphs most similar to it by kinds and names of nodes.
+            Most groups of one graph to search for a closest match. Each is compared with the few graphs most similar by
+            node types and names.
         """
         groups = self._grouping.groups
         singletons = tuple(group.index for group in groups if len(group) == 1)
@@ -203,7 +202,7 @@ class SignatureRegistry:
         )
 
     def _validate(self, signature: GraphSignature) -> None:
-        """Raise unless it is a valid signature. Graphs share nodes, so each node object is validated once."""
+        """Raise unless the signature is valid. Graphs share nodes, so each node object is validated once."""
         if not isinstance(signature, GraphSignature):
             raise UsageError(f"register takes a GraphSignature, not {type(signature).__name__}; read_graph makes one")
         if id(signature) in self._validated:
@@ -212,7 +211,7 @@ class SignatureRegistry:
             validate(GraphSignature(nodes=(_EMPTY,) * len(signature.nodes), dependencies=signature.dependencies))
         else:
             validate(signature)
-        # Kept alive here, so that an id names the same record for as long as the registry lives.
+        # Kept alive, so an id stays unique while the registry lives.
         self._validated.update((id(node), node) for node in signature.nodes)
         self._validated[id(signature)] = signature
 

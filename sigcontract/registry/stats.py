@@ -15,18 +15,18 @@ __all__ = ["RegistryStats"]
 
 
 class RegistryStats(Record, frozen=True, kw_only=True):
-    """The counters of a `GraphExecRegistry`, at one moment."""
+    """The counters of a `GraphExecRegistry` at one time."""
 
     graphs: Annotated[UInt32, Meta(description="Graphs registered and not released.")]
-    groups: Annotated[UInt32, Meta(description="Groups that they fall into.")]
+    groups: Annotated[UInt32, Meta(description="Groups with entries.")]
     execs: Annotated[UInt32, Meta(description="Executables alive.")]
     instantiations: Annotated[Size, Meta(description="Executables instantiated so far (cuGraphInstantiate).")]
     updates: Annotated[Size, Meta(description="Updates that the driver accepted, at register and at replay.")]
-    repoints: Annotated[Size, Meta(description="Those at replay: the executable held another graph.")]
+    repoints: Annotated[Size, Meta(description="Updates at replay: the executable held another graph.")]
     refusals: Annotated[dict[Text, Size], Meta(description="Updates refused, by CUgraphExecUpdateResult.")]
     rebuilds: Annotated[Size, Meta(description="Executables instantiated again after a failed update.")]
     launches: Annotated[Size, Meta(description="Launches.")]
-    fallbacks: Annotated[Size, Meta(description="Graphs refused at replay, which have their own executable now.")]
+    fallbacks: Annotated[Size, Meta(description="Graphs refused at replay, which now have their own executable.")]
     evictions: Annotated[Size, Meta(description="Executables destroyed to stay within the registry's bounds.")]
     unverified: Annotated[
         Size, Meta(description="Updates that the driver accepted and stand-in kernels did not confirm.")

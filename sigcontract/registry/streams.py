@@ -1,4 +1,4 @@
-"""What users pass as a stream, as a CUstream."""
+"""Conversion of users' stream objects to CUstream handles."""
 
 import sys
 from typing import Any, Final
@@ -22,14 +22,14 @@ def stream_handle(stream: Any, *, of_torch: bool) -> int:
     Parameters
     ----------
     stream
-        As `GraphEntry.replay` takes it.
+        As for `GraphEntry.replay`.
     of_torch
-        Whether None means PyTorch's current stream, and not the legacy default stream.
+        Whether None means PyTorch's current stream rather than the legacy default stream.
 
     Raises
     ------
     UsageError
-        It is no stream.
+        The object is not a stream.
     """
     if stream is None:
         return _current_stream() if of_torch else 0
@@ -43,14 +43,14 @@ def stream_handle(stream: Any, *, of_torch: bool) -> int:
         number = handle_number(answer[1], _STREAM_CLASSES) if is_pair else None
     if number is None or not 0 <= number <= MAX_HANDLE:
         what = f"a {type(stream).__name__}" if number is None else f"{number}"
-        raise UsageError(f"{what} is no stream; give an int of 64 bits, a torch or a cuda.core stream")
+        raise UsageError(f"{what} is not a stream; pass a 64-bit int, a torch or a cuda.core stream")
     return number
 
 
 def _current_stream() -> int:
     """Return PyTorch's current stream on its current device; without PyTorch the legacy default stream."""
     torch = sys.modules.get("torch")
-    if torch is None:  # the graph's owner has a raw_cuda_graph of its own
+    if torch is None:  # the graph's owner is not PyTorch's
         return 0
     # current_stream() builds an object, which takes longer than the launch (5 us of 8, H200 host, 2026-12-01). The
     # function that Inductor's generated code calls instead has no public name.

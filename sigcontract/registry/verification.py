@@ -1,4 +1,4 @@
-"""Whether the driver does what it says: an update carried out once more, with kernels that report their launch."""
+"""Verify that the driver applied an update, by repeating it with kernels that report their launch."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -23,18 +23,18 @@ __all__ = ["doubt_of_update"]
 
 
 def doubt_of_update(driver: "DriverApi", held: "GraphSignature", candidate: "GraphSignature") -> str | None:
-    """Return what speaks against an update that the driver accepted; None if stand-in kernels confirm it.
+    """Return a doubt about an update that the driver accepted; None if stand-in kernels confirm it.
 
-    An update that cannot be verified is in doubt. What stand-ins lack (``UpdateVerification.left_out``) is not.
+    An update that cannot be verified is doubtful; omissions of stand-ins (``UpdateVerification.left_out``) are not.
 
     Parameters
     ----------
     driver
-        One that can load kernels, as `check_options` makes sure.
+        A driver that can load kernels (`check_options` ensures it).
     held
-        The graph that the executable held at its first launch.
+        The graph of the executable's first launch.
     candidate
-        The graph that it was updated to.
+        The graph it was updated to.
     """
     try:
         answer = verify_update(held, candidate, driver=cast("BuildApi", driver))
@@ -44,5 +44,5 @@ def doubt_of_update(driver: "DriverApi", held: "GraphSignature", candidate: "Gra
         return f"the update of the stand-ins is refused, {UpdateResult.name_of(answer.result)}"
     if answer.differences:
         first, count = answer.differences[0].path, len(answer.differences)
-        return f"kernels launched unlike in a fresh executable: {count}, the first at {first}"
+        return f"kernels launched differently than by a fresh executable: {count}, the first at {first}"
     return None

@@ -27,7 +27,8 @@ def family(name: str) -> str:
 def alike_key(node: NodeSignature) -> Hashable:
     """Return what is equal for nodes that look alike: their type, and a kernel's family and launch."""
     if isinstance(node, KernelNodeSignature):
-        return family(node.name), node.grid_dim, node.block_dim, node.dynamic_shared_mem_bytes
+        # As text: the hash of numbers is the same everywhere, so that a file can have very many of one hash.
+        return family(node.name), str(node.grid_dim), str(node.block_dim), node.dynamic_shared_mem_bytes
     return type(node)
 
 

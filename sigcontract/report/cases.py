@@ -164,7 +164,7 @@ def _apart(group: GraphGroup, report: GroupsReport) -> Iterator[CaseResult]:
     first = group.members[0]
     apart = "alone"
     if not group.alone and group.nearest is not None:
-        apart = f"apart from {shortened(group.nearest.graph.label, _NAME)}"
+        apart = f"differs from {shortened(group.nearest.graph.label, _NAME)}"
     for finding in findings:
         result = _result(finding, safe(first.label), Place(report.dumps[first.dump]))
         yield result._replace(level="note", message=f"{apart}: {result.message}", passes=True)

@@ -58,7 +58,7 @@ def suppression_words(use: SuppressionUse) -> str:
     state = f"{use.state}, lets {counted(use.hidden, 'finding')} pass" if use.state == "used" else use.state
     if use.stale_kept:
         state += (
-            f"; {counted(use.stale_kept, 'stale finding')} it names do not pass: add stale = true if they are meant"
+            f"; {counted(use.stale_kept, 'stale finding')} it matches do not pass: add stale = true to include them"
         )
     return safe(f"{use.rule} until {use.expires}: {state} ({use.reason})")
 
@@ -77,7 +77,7 @@ def _lines(report: CheckReport, *, color: bool, width: int) -> Iterator[str]:
         yield from _clause(checks, report, width, color=color)
     if len(alike) > _CLAUSES:
         yield ""
-        yield f"… {counted(len(alike) - _CLAUSES, 'more kind')} of check; --format json has all"
+        yield f"… {counted(len(alike) - _CLAUSES, 'more kind')} of check; --format json lists all"
     yield from _suppressions(report.suppressions, report.contract, width)
     for rule in sorted(told & RULES.keys()):
         yield ""
@@ -110,7 +110,7 @@ def _body(check: ClauseCheck, width: int) -> Iterator[str]:
             finding_words(each), width, initial_indent="    ", subsequent_indent="      ", break_long_words=False
         )
     if len(kept) > _FINDINGS:
-        yield f"    … {counted(len(kept) - _FINDINGS, 'more difference')}; --format json has all"
+        yield f"    … {counted(len(kept) - _FINDINGS, 'more difference')}; --format json lists all"
 
 
 def _kept(check: ClauseCheck) -> list[CheckedFinding]:

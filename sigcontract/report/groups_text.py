@@ -27,8 +27,8 @@ _LONE: Final = 12
 _NAME: Final = 56
 _MEGABYTE: Final = 10**6
 _STREAMS: Final = (
-    "an executable runs one launch at a time: graphs of one group that ran at once on several streams would wait for "
-    "each other; dumps do not record streams, so look before you share"
+    "launches of one executable are serialized: graphs of one group that run concurrently on several streams wait for "
+    "each other; dumps do not record streams, so check before you share"
 )
 
 
@@ -60,7 +60,7 @@ def _broken(line: str, width: int) -> list[str]:
 def _head(found: PolicyGroups) -> str:
     if found.policy == "portable":
         groups = sum(len(group.members) > 1 for group in found.groups)
-        return f"portable: {counted(groups, 'group')} of the same in any process"
+        return f"portable: {counted(groups, 'group')} equal across processes"
     return f"{found.policy}: {counted(found.executables, 'executable')}{_saved(found)}"
 
 
@@ -77,7 +77,7 @@ def _policy(found: PolicyGroups, files: Sequence[str]) -> Iterator[str]:
     for group in lone[:_LONE]:
         yield from _alone(group, files, only=len(found.groups) == 1)
     if len(lone) > _LONE:
-        yield f"  and {counted(len(lone) - _LONE, 'more graph')} that share with none; --format json lists them"
+        yield f"  and {counted(len(lone) - _LONE, 'more graph')} that share with no other; --format json lists them"
 
 
 def _members(group: GraphGroup, files: Sequence[str]) -> str:
@@ -102,10 +102,10 @@ def _size(size_bytes: int) -> str:
 def _alone(group: GraphGroup, files: Sequence[str], *, only: bool) -> Iterator[str]:
     name = _name(group.members[0], files)
     if group.alone:
-        yield f"  alone: {name}; no other can join it"
+        yield f"  alone: {name}; no other graph can join"
         yield from _reasons(group.alone, "    ")
     elif only:
-        yield f"  alone: {name}; there is no other to compare it with"
+        yield f"  alone: {name}; no other graph to compare with"
     else:
         yield f"  alone: {name}"
         yield from _nearest(group, files, "    ")
@@ -113,7 +113,7 @@ def _alone(group: GraphGroup, files: Sequence[str], *, only: bool) -> Iterator[s
 
 def _nearest(group: GraphGroup, files: Sequence[str], indent: str) -> Iterator[str]:
     if group.nearest is not None:
-        yield f"{indent}nearest is {_name(group.nearest.graph, files)}, kept apart by"
+        yield f"{indent}closest match: {_name(group.nearest.graph, files)}; differences:"
         yield from _reasons(group.nearest.findings, f"{indent}  ")
 
 

@@ -130,7 +130,7 @@ def _what(cause: Cause) -> str:
     if cause.kind in kinds:
         return kinds[cause.kind]
     words = ", ".join(change_words(change, _VALUE) for change in cause.changes)
-    return f"not known: {words}" if cause.kind == "unknown" else words
+    return f"unknown: {words}" if cause.kind == "unknown" else words
 
 
 def _where(cause: Cause, number: int, drawn: DrawnGraph) -> ET.Element:
@@ -177,7 +177,7 @@ def _rules(findings: Iterable[Finding]) -> ET.Element:
         for rule, evidence in seen
         for part in (
             element("dt", element("code", rule), f" ({evidence})"),
-            element("dd", RULES[rule].why if rule in RULES else "a rule that this release does not know"),
+            element("dd", RULES[rule].why if rule in RULES else "a rule unknown to this release"),
         )
     ]
     return element("dl", *parts)

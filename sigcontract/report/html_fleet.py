@@ -43,7 +43,7 @@ def fleet_html(report: FleetReport) -> str:
             element("tr", element("td", element("code", gap.kind)), element("td", gap.ranks), element("td", gap.detail))
             for gap in report.gaps
         ]
-        title = f"What is missing: {counted(len(report.gaps), 'gap')}"
+        title = f"Gaps: {counted(len(report.gaps), 'gap')}"
         body.append(section(title, table(("gap", "ranks", "what"), gaps), name="gaps"))
     if report.dumps and report.graphs:
         body.append(section("Ranks", *(_matrix(graphs, report) for graphs in report.graphs), name="ranks"))
@@ -52,7 +52,7 @@ def fleet_html(report: FleetReport) -> str:
         heads = ("verdict", "ranks", "graphs", "node", "change", "where")
         body.append(section("Distinct changes", table(heads, causes, name="causes"), name="changes"))
     if report.rows:
-        body.append(section("What differs by rank", *_by_rank(report), name="rows"))
+        body.append(section("Differences by rank", *_by_rank(report), name="rows"))
     return page(f"sigcontract fleet: {head}", body, {"kind": "fleet", "graphs": []})
 
 

@@ -10,7 +10,6 @@ from sigcontract.compare import CauseChange, Change, GraphChanges, fold_with_tai
 from sigcontract.model import (
     GraphSignature,
     KernelNodeSignature,
-    LaunchAttribute,
     NodeSignature,
     Record,
     graph_fields,
@@ -72,8 +71,8 @@ class NodeTables:
         self._old_numbers = FunctionNumbers(old)
         self._nodes: list[Any] = []
         self._node_of: dict[int, tuple[int, NodeSignature]] = {}
-        self._functions: dict[Hashable, tuple[int, Any]] = {}
-        self._attributes: dict[tuple[LaunchAttribute, ...], tuple[int, Any]] = {}
+        self._functions: dict[bytes, tuple[int, Any]] = {}
+        self._attributes: dict[int, tuple[int, Any]] = {}
         self._texts: dict[str, int] = {"": 0}
         self._left = _MOST_ROWS
 
@@ -194,7 +193,8 @@ class NodeTables:
         return len(self._nodes) - 1
 
     def _function(self, node: KernelNodeSignature, mark: str) -> int:
-        key = mark, node.name, node.kern, node.func, node.context, node.function
+        facts_number = self._numbers.records.of(node.function)
+        key = msgspec.msgpack.encode((mark, node.name, node.kern, node.func, node.context, facts_number))
         known = self._functions.get(key)
         if known is None:
             fields = [("name", node.name), ("demangled", demangle(node.name))]
@@ -214,12 +214,13 @@ class NodeTables:
         return known[0]
 
     def _attribute_set(self, node: KernelNodeSignature) -> int:
-        known = self._attributes.get(node.attributes)
+        number = self._numbers.records.of(node.attributes)
+        known = self._attributes.get(number)
         if known is None:
             texts = (
                 (entry.name, attribute_text(entry).removeprefix(entry.name).lstrip("= ")) for entry in node.attributes
             )
-            known = self._attributes[node.attributes] = len(self._attributes), [list(pair) for pair in texts]
+            known = self._attributes[number] = len(self._attributes), [list(pair) for pair in texts]
         return known[0]
 
     def _text(self, text: str) -> int:

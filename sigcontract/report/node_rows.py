@@ -37,6 +37,7 @@ from sigcontract.model import (
     inner_graphs,
 )
 from sigcontract.report.alike import family
+from sigcontract.report.content import ContentNumbers
 from sigcontract.report.cuda_words import CONDITIONAL, LOCATION, MEMORY, OPERATION, value_word
 from sigcontract.report.phrases import counted
 
@@ -67,16 +68,20 @@ class NodeRow(NamedTuple):
     shared: str
     #: What it depends on, empty for the node before it and for the first node.
     after: str
-    attributes: tuple[LaunchAttribute, ...]
+    #: The same number for the same launch attributes, over all rows of one `FunctionNumbers`.
+    attribute_set: int
     #: sha256 of the function's machine code, empty where it was not observed.
     code: str
+    #: The same number for the same facts of a function.
+    fact_set: int
+    attributes: tuple[LaunchAttribute, ...]
     #: Facts of the function, None where they were not recorded.
     facts: FunctionFacts | None
 
     @property
     def shown(self) -> tuple[object, ...]:
-        """All but the path: equal for rows that show the same."""
-        return self[1:]
+        """What is equal for rows that show the same: all but the path, records by their numbers."""
+        return self[1:12]
 
     @property
     def alike(self) -> tuple[object, ...]:
@@ -86,25 +91,36 @@ class NodeRow(NamedTuple):
 
 
 class FunctionNumbers:
-    """Numbers the functions that share a name, over the whole dump: names are not identities."""
+    """Numbers the functions that share a name, over the whole dump: names are not identities.
+
+    Attributes
+    ----------
+    records
+        Numbers the attributes and facts of kernel nodes.
+    """
 
     def __init__(self, graphs: Sequence[GraphSignature]) -> None:
-        self._functions: dict[str, dict[int, int]] = {}
+        self.records = ContentNumbers()
+        self._functions: dict[str, dict[bytes, int]] = {}
         for graph in {id(graph): graph for graph in graphs}.values():  # many labels may be of one graph
             for _, node in graph.walk():
                 if isinstance(node, KernelNodeSignature):
                     functions = self._functions.setdefault(node.name, {})
-                    functions.setdefault(node.func or node.kern, len(functions) + 1)
+                    functions.setdefault(_function_key(node), len(functions) + 1)
 
     def mark(self, node: KernelNodeSignature) -> str:
         """Return ``#2`` for the second function of that name, the empty text where the name has one function."""
         functions = self._functions[node.name]
-        return f"#{functions[node.func or node.kern]}" if len(functions) > 1 else ""
+        return f"#{functions[_function_key(node)]}" if len(functions) > 1 else ""
+
+
+def _function_key(node: KernelNodeSignature) -> bytes:
+    return b"%d" % (node.func or node.kern)
 
 
 def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", depth: int = 0) -> Iterator[NodeRow]:
     """Yield a row for every node in the driver's order; those inside of a node follow it."""
-    allocated = {node.address: index for index, node in enumerate(graph.nodes) if isinstance(node, MemAllocNode)}
+    allocated = {b"%d" % node.address: at for at, node in enumerate(graph.nodes) if isinstance(node, MemAllocNode)}
     for index, (node, dependencies) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
         here = f"{path}nodes[{index}]"
         kernel = node if isinstance(node, KernelNodeSignature) else None
@@ -118,8 +134,10 @@ def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", dept
             block=str(kernel.block_dim) if kernel else "",
             shared=str(kernel.dynamic_shared_mem_bytes) if kernel else "",
             after=_after(index, dependencies),
-            attributes=kernel.attributes if kernel else (),
+            attribute_set=functions.records.of(kernel.attributes if kernel else ()),
             code=(kernel.function.code_sha256 or "") if kernel and kernel.function else "",
+            fact_set=functions.records.of(kernel.function if kernel else None),
+            attributes=kernel.attributes if kernel else (),
             facts=kernel.function if kernel else None,
         )
         for at, inner in inner_graphs(node):
@@ -173,7 +191,7 @@ def _edge(index: int, dependency: Dependency) -> str:
     return distance
 
 
-def _subject(node: NodeSignature, index: int, allocated: Mapping[int, int]) -> str:  # noqa: C901, PLR0911, PLR0912  one per kind of node
+def _subject(node: NodeSignature, index: int, allocated: Mapping[bytes, int]) -> str:  # noqa: C901, PLR0911, PLR0912  one per kind of node
     match node:
         case MemcpyNode():
             extent = " x ".join(str(size) for size in (node.width_bytes, node.height, node.depth) if size != 1)
@@ -189,8 +207,8 @@ def _subject(node: NodeSignature, index: int, allocated: Mapping[int, int]) -> s
             return f"{node.size_bytes} B on {LOCATION.get(node.location_type, 'location')} {node.location_id}"
         case MemFreeNode():
             # As a distance, so that equal layers read equal wherever they lie.
-            at = allocated.get(node.address)
-            return f"frees {node.address:#x}" if at is None else f"frees what node {at - index:+d} allocates"
+            at = allocated.get(b"%d" % node.address)
+            return f"frees {node.address:#x}" if at is None else f"frees the allocation of node {at - index:+d}"
         case BatchMemOpNode():
             more = f" and {len(node.operations) - _OPERATIONS} more" if len(node.operations) > _OPERATIONS else ""
             return f"{'; '.join(map(_operation, node.operations[:_OPERATIONS])) or 'no operations'}{more}"
@@ -201,7 +219,7 @@ def _subject(node: NodeSignature, index: int, allocated: Mapping[int, int]) -> s
         case ExtSemasSignalNode() | ExtSemasWaitNode():
             return counted(node.count, "semaphore")
         case OpaqueNode():
-            return f"CUgraphNodeType {node.type}, no record for it here"
+            return f"CUgraphNodeType {node.type}, without a record"
         case EmptyNode():
             return "no work"
         case KernelNodeSignature():

@@ -1,6 +1,6 @@
 """Rows of nodes as a table that fits the terminal, each repeated block once."""
 
-from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from textwrap import wrap
@@ -30,7 +30,7 @@ def table_lines(
     blocks: Sequence[FoldedBlock],
     width: int,
     *,
-    usual: AbstractSet[LaunchAttribute] = frozenset(),
+    usual: Mapping[int, LaunchAttribute] | None = None,
     attributes: bool = False,
 ) -> Iterator[str]:
     """Yield the table line by line.
@@ -44,7 +44,7 @@ def table_lines(
     width
         Columns that a line should keep to. Notes that leave a name too few go on a line of their own.
     usual
-        Attributes that need no mention.
+        Attributes that need no mention, by id.
     attributes
         Whether every launch attribute, the function's facts and its code's sha256 follow a kernel node, on lines of
         their own.
@@ -52,6 +52,7 @@ def table_lines(
     shown = [row for each in blocks for row in rows[each.block.start : each.block.start + each.block.length]]
     if not shown:
         return
+    usual = usual or {}
     widths = [max(map(len, column)) for column in zip(_HEAD, *map(_cells, shown), strict=True)]
     node, kind, grid, block_dim, shared = widths
     left = f"{{:>{node}}}  {{:<{kind}}}  {{:>{grid}}}  {{:>{block_dim}}}  {{:>{shared}}}  "
@@ -67,7 +68,9 @@ def table_lines(
             cut = f", the last time the first {tail}" if tail else ""
             yield f"{block.count + (tail > 0)} times {nodes}, up to node {last}{cut}:"
         for row, name in _named(rows, folded):
-            notes = _notes(row, () if attributes else [entry for entry in row.attributes if entry not in usual])
+            notes = _notes(
+                row, () if attributes else [entry for entry in row.attributes if usual.get(entry.id) != entry]
+            )
             shown_name = partial(_name, row, name, names)
             beside = right - len(notes) >= min(_NARROWEST_NAME, len(shown_name(right)))
             text = shown_name(max(_NARROWEST_NAME, right - len(notes) if beside else right))

@@ -56,7 +56,7 @@ def _github(outcome: Outcome) -> str:
 
 def _html(outcome: Outcome) -> str:
     if outcome.html is None:
-        raise UsageError(f"there is no HTML page of what {outcome.command} found; take another form")
+        raise UsageError(f"no HTML page for {outcome.command}; use another format")
     return outcome.html()
 
 

@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
 
 from sigcontract.model import (
     DumpDiff,
@@ -31,7 +34,7 @@ NO_DIFFERENCES = "no differences"
 def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) -> str:
     """Return ``old → new``; names are demangled and cut so that their difference is seen."""
     if old is None and new is None:
-        return "not known"
+        return "unknown"
     if isinstance(old, str) and isinstance(new, str):
         old, new = differing(_told_apart(old), _told_apart(new), width=width)
     return f"{_value(old, width)} → {_value(new, width)}"
@@ -65,10 +68,11 @@ def label_of(graph: GraphDiff) -> str:
 
 def like_graphs(graphs: Sequence[GraphDiff]) -> list[list[GraphDiff]]:
     """Return the graphs that differ, those with the same findings together, in the order of their first."""
-    alike: dict[tuple[Finding, ...], list[GraphDiff]] = {}
+    alike: dict[bytes, list[GraphDiff]] = {}
     for graph in graphs:
         if graph.findings:
-            alike.setdefault(graph.findings, []).append(graph)
+            content = sha256(msgspec.msgpack.encode(graph.findings)).digest()
+            alike.setdefault(content, []).append(graph)
     return list(alike.values())
 
 
@@ -86,7 +90,9 @@ def summary(diff: DumpDiff) -> str:
 def profile_of(diff: DumpDiff) -> str:
     """Return one line: which driver profile the verdicts hold for, or what there is without one."""
     if diff.profile is None:
-        return "without a driver profile: what only a measurement shows is left open (--profile, sigcontract doctor)"
+        return (
+            "without a driver profile, effects that need a measurement are undetermined (--profile, sigcontract doctor)"
+        )
     return f"verdicts hold for driver profile {safe(diff.profile)}"
 
 

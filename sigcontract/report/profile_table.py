@@ -33,7 +33,7 @@ def profile_lines(profile: DriverProfile, width: int) -> Iterator[str]:
     from sigcontract.driver import observable_attributes  # noqa: PLC0415  slow to import; a dump needs none of it
 
     observable = ", ".join(map(_name, observable_attributes(profile)))
-    yield f"seen only at the launch (sigcontract record, sigcontract.driver.observe): {observable or 'none'}"
+    yield f"readable only at the launch (sigcontract record, sigcontract.driver.observe): {observable or 'none'}"
 
 
 def _table(rows: Sequence[tuple[str, ...]], width: int) -> Iterator[str]:

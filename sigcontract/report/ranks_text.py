@@ -68,7 +68,7 @@ def _lines(report: FleetReport, *, color: bool, width: int) -> Iterator[str]:
     yield from _more(len(differing_graphs) - _SECTIONS, "set of graphs", "sets of graphs")
     if report.rows:
         yield ""
-        yield f"what differs by rank: {counted(len(report.rows), 'row')}"
+        yield f"differences by rank: {counted(len(report.rows), 'row')}"
         for row in report.rows[:_ROWS]:
             yield from _row_lines(row, width)
         yield from _more(len(report.rows) - _ROWS, "row", indent=2)
@@ -80,7 +80,7 @@ def _lines(report: FleetReport, *, color: bool, width: int) -> Iterator[str]:
 def _more(count: int, noun: str, plural: str | None = None, *, indent: int = 0) -> Iterator[str]:
     if count > 0:
         nouns = noun if count == 1 else plural or f"{noun}{'es' if noun.endswith('s') else 's'}"
-        yield f"{' ' * indent}… {count} more {nouns}; --format json has all"
+        yield f"{' ' * indent}… {count} more {nouns}; --format json lists all"
 
 
 def fleet_head(report: FleetReport) -> str:
@@ -102,7 +102,7 @@ def fleet_head(report: FleetReport) -> str:
         why = ": no two dumps have a label in common" if len(dumps) > 1 else ""
         return f"undetermined: {gaps}; nothing was compared{why}"
     return (
-        f"undetermined: {gaps}; no difference in what was compared{within}: "
+        f"undetermined: {gaps}; no differences found{within}: "
         f"{counted(compared, 'graph')}, {counted(len(dumps), 'dump')}"
     )
 
@@ -123,7 +123,7 @@ def classes_head(graphs: FleetGraphs) -> str:
     sizes = [len(each.dumps) for each in graphs.classes]
     if graphs.expected is None:
         split = "/".join(map(str, sizes[:8])) + ("/…" if len(sizes) > 8 else "")  # noqa: PLR2004  a line has an end
-        return f"{group}{_labels(graphs.labels)}: a split, {split}: no class holds more than half"
+        return f"{group}{_labels(graphs.labels)}: a split, {split}: no class has more than half"
     deviating = sum(sizes) - sizes[graphs.expected]
     return f"{group}{_labels(graphs.labels)}: {deviating} of {sum(sizes)} deviate{'s' if deviating == 1 else ''}"
 

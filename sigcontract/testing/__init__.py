@@ -1,4 +1,4 @@
-"""What tests ask of CUDA graphs: golden files and structure. The pytest plugin gives it as ``graph_signature``."""
+"""Checks of CUDA graphs in tests: golden files and structure; the pytest fixture ``graph_signature``."""
 
 from sigcontract.doors import attach
 

@@ -1,4 +1,4 @@
-"""The fixture ``graph_signature``: one test's golden checks and statements on structure."""
+"""The fixture ``graph_signature``: a test's golden checks and structural assertions."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ import pytest
 
 from sigcontract.driver import default_driver, environment, read_graph, read_profile
 from sigcontract.errors import DriverUnavailableError, FileError, NotComparableError, UsageError
-from sigcontract.golden import golden_bytes, golden_file, golden_of, hold_against_golden, pending_file
+from sigcontract.golden import compare_with_golden, golden_bytes, golden_file, golden_of, pending_file
 from sigcontract.model import Environment, GraphSignature, GroupsReport, LabeledGraph, SignatureDump
 from sigcontract.profiles import named_profile
 from sigcontract.report import counted, disagreement_text, render_groups
@@ -22,7 +22,7 @@ from sigcontract.wire import write_bytes
 
 __all__ = ["CheckSettings", "GraphSignatureFixture"]
 
-#: What is known of where a bare signature comes from.
+#: Environment of a bare signature, which has none.
 _UNKNOWN: Final = Environment(
     sigcontract_version="unknown",
     created_at="unknown",
@@ -35,23 +35,25 @@ _UNKNOWN: Final = Environment(
     devices=(),
     libraries=(),
 )
-#: What to do about a recording that equals its golden, and leaves open what a strict run wants to know.
-_STRICT: Final = "read the graph with observations of its launches (sigcontract.driver.observe), in the golden as well"
+#: Remedy for a recording that equals its golden, but is undetermined in a strict run.
+_STRICT: Final = (
+    "read the graph with observations of its launches (sigcontract.driver.observe), and write the golden anew"
+)
 
 
 class CheckSettings(NamedTuple):
-    """What the options of the run say.
+    """Options of the run.
 
     Attributes
     ----------
     writes
         Whether a failed check writes a pending file.
     strict
-        Whether what neither recording knows fails a check.
+        Whether an undetermined check fails.
     requires_gpu
-        Whether a test that needs a device fails where there is none, instead of being skipped.
+        Whether a test that needs a device fails, rather than skips, without one.
     directory
-        Where the run was started: paths in messages are relative to it.
+        Directory to which paths in messages are relative.
     """
 
     writes: bool
@@ -61,10 +63,10 @@ class CheckSettings(NamedTuple):
 
 
 class GraphSignatureFixture:
-    """Checks graphs of one test against golden files, and states what they are built of.
+    """Checks graphs of one test against golden files, and makes assertions about their structure.
 
-    A graph is a `GraphSignature`, a `SignatureDump`, or a live graph as `sigcontract.driver.read_graph` takes one. A
-    live graph needs a device: without one the test is skipped, or fails under ``--sigcontract-require-gpu``.
+    A graph is a `GraphSignature`, a `SignatureDump`, or any argument of `sigcontract.driver.read_graph`. A live graph
+    needs a device: without one the test skips, or fails under ``--sigcontract-require-gpu``.
 
     Parameters
     ----------
@@ -91,23 +93,23 @@ class GraphSignatureFixture:
         return f"<graph_signature of {self._test}>"
 
     def check(self, graph: object, name: str | None = None) -> None:
-        """Fail the test unless the graph agrees with its golden, ``goldens/MODULE/NAME.json`` beside the test.
+        """Fail the test unless the graph matches its golden, ``goldens/MODULE/NAME.json`` beside the test.
 
-        A check that fails writes the recording to ``NAME.json.new``, which ``sigcontract review`` accepts or rejects;
-        not in CI, unless ``--sigcontract-update new`` is given.
+        A failed check writes the recording to ``NAME.json.new`` for ``sigcontract review``; in CI only with
+        ``--sigcontract-update new``.
 
         Parameters
         ----------
         graph
-            What was captured. A dump is checked with all its graphs.
+            The graph. A dump is checked with all its graphs.
         name
-            Name of the golden, and label of a graph that has none: by default that of the test, with ``-2``, ``-3`` for
+            Name of the golden, and label of an unlabelled graph. Default: the test's name, with ``-2``, ``-3`` for
             further checks of the same test.
 
         Raises
         ------
         AssertionError
-            The golden is missing, cannot be read, or differs. The message has the differences, causes first.
+            The golden is missing, unreadable, or different. The message lists the differences, causes first.
         UsageError
             Another check writes the same golden, or the name cannot name a file.
         NotComparableError
@@ -119,41 +121,41 @@ class GraphSignatureFixture:
         self._claim(golden)
         dump = self._dump(graph, name)
         recorded = golden_of(dump)
-        found = hold_against_golden(
+        found = compare_with_golden(
             recorded, golden, environment_known=dump.environment != _UNKNOWN, strict=self._settings.strict
         )
         pending = pending_file(golden)
         if found.agrees:
             self.checks.append(Checked(str(golden), self._test, open=found.open))
             if self._settings.writes:
-                with suppress(OSError):  # none is there, or it is not ours to remove; the check passed
+                with suppress(OSError):  # none exists, or it cannot be removed; the check passed
                     pending.unlink()
             return
         written, what_to_do = False, _STRICT
-        if found.state != "undetermined":  # accepting the same again would change nothing
+        if found.state != "undetermined":  # accepting it would change nothing
             written, what_to_do = self._write(golden, pending, recorded)
         self.checks.append(Checked(str(golden), self._test, pending=str(pending) if written else ""))
         raise AssertionError(f"{disagreement_text(found)}\n{what_to_do}")
 
     def graph(self, graph: object, label: str | None = None) -> GraphStructure:
-        """Return the graph for statements on its structure.
+        """Return the graph for assertions about its structure.
 
         Parameters
         ----------
         graph
             What was captured.
         label
-            Of a dump, which graph: may be left out where there is one only. Of another graph, its name in messages.
+            The graph of a dump; optional if there is only one. For any other graph, its name in messages.
 
         Raises
         ------
         UsageError
-            The dump has no graph of that label, or several and no label was given.
+            The dump has no graph of that label, or several and no label is given.
         """
         dump = self._dump(graph, label or self._test.rpartition("::")[2])
         labels = [entry.label for entry in dump.graphs]
         if isinstance(graph, SignatureDump) and label is None and len(labels) != 1:
-            raise UsageError(f"the dump has {counted(len(labels), 'graph')}; give the label of one")
+            raise UsageError(f"the dump has {counted(len(labels), 'graph')}; pass the label of one")
         chosen = labels[0] if label is None else label
         if chosen not in labels:
             raise no_graph(chosen, labels, "the dump")
@@ -166,30 +168,30 @@ class GraphSignatureFixture:
         *,
         at_most: int | None = None,
     ) -> int:
-        """Return how many executables graphs of one process need under a policy; state a limit where one is given.
+        """Return how many executables graphs of one process need under a policy, and assert a limit if given.
 
         Parameters
         ----------
         graphs
             A dump, graphs by their labels, or graphs.
         policy
-            A policy, as of `sigcontract.SignatureRegistry`.
+            A policy of `sigcontract.SignatureRegistry`.
         at_most
             The limit.
 
         Raises
         ------
         AssertionError
-            They need more. The message has the groups, and what keeps them apart.
+            They need more. The message lists the groups and the differences between them.
         NotComparableError
-            The dump is incomplete or empty: the number would be that of the graphs that are there.
+            The dump is incomplete or empty, so the number would be too small.
         UsageError
-            There is no such policy.
+            The policy is unknown.
         """
         __tracebackhide__ = True
         dump = graphs if isinstance(graphs, SignatureDump) else self._dump_of_several(graphs)
         if gaps([dump]):
-            raise NotComparableError("the dump is incomplete or empty; record it to its end")
+            raise NotComparableError("the dump is incomplete or empty; record it again and let the program finish")
         profile = named_profile(dump)
         policies = group_dumps([dump], [policy], profile)
         found = policies[0].executables
@@ -207,7 +209,7 @@ class GraphSignatureFixture:
         return found
 
     def require_gpu(self) -> None:
-        """Skip the test where there is no CUDA device; fail it under ``--sigcontract-require-gpu``."""
+        """Skip the test without a CUDA device; fail it under ``--sigcontract-require-gpu``."""
         __tracebackhide__ = True
         try:
             if default_driver().device_count() == 0:
@@ -221,14 +223,14 @@ class GraphSignatureFixture:
         return name if self._unnamed == 1 else f"{name}-{self._unnamed}"
 
     def _claim(self, golden: Path) -> None:
-        """Refuse a golden that another check has: the second would be held against the recording of the first."""
+        """Refuse a golden already checked: the second check would compare with the recording of the first."""
         shown = self._shown(golden)
         if any(check.golden == str(golden) for check in self.checks):
-            raise UsageError(f"{self._test} checks the golden {shown} twice; give each check a name of its own")
+            raise UsageError(f"{self._test} checks the golden {shown} twice; give each check its own name")
         for check in self._ledger.checked.get(str(golden), ()):
             if check.test != self._test:
                 raise UsageError(
-                    f"{check.test} and {self._test} check one golden, {shown}; give each check a name of its own"
+                    f"{check.test} and {self._test} check the same golden, {shown}; give each its own name"
                 )
 
     def _dump(self, graph: object, label: str) -> SignatureDump:
@@ -247,7 +249,7 @@ class GraphSignatureFixture:
         if len(signatures) == len(given):
             return _dump_of(signatures, _UNKNOWN, None)
         if signatures:
-            raise UsageError("signatures and live graphs may be of two processes; give all as one kind")
+            raise UsageError("signatures and live graphs may be of different processes; pass one kind")
         return self._live(given)
 
     def _live(self, graphs: Mapping[str, object]) -> SignatureDump:
@@ -266,7 +268,7 @@ class GraphSignatureFixture:
         pytest.skip(f"needs a CUDA device: {reason}")
 
     def _write(self, golden: Path, pending: Path, recorded: SignatureDump) -> tuple[bool, str]:
-        """Write the pending file where that is wanted; return whether it is there, and what to do next."""
+        """Write the pending file if enabled; return whether it exists, and what to do next."""
         head = f"golden   {self._shown(golden)}\n"
         if not self._settings.writes:
             return False, (
@@ -277,7 +279,7 @@ class GraphSignatureFixture:
             pending.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(pending, golden_bytes(recorded))
         except OSError as error:
-            reason = str(error) if isinstance(error, FileError) else f"{error.strerror}; check who may write there"
+            reason = str(error) if isinstance(error, FileError) else f"{error.strerror}; check its permissions"
             return False, f"{head}pending  not written: {reason}"
         shown = self._shown(pending)
         return True, f"{head}pending  {shown}\nreview   sigcontract review {shlex.quote(shown)}"

@@ -1,4 +1,4 @@
-"""What a test states of a graph's structure. A statement that does not hold raises, and the message shows the graph."""
+"""Assertions about a graph's structure. A failed one raises AssertionError and shows the graph."""
 
 import re
 from collections import Counter, deque
@@ -13,7 +13,7 @@ from sigcontract.report import counted, demangle, graph_lines, node_index, safe,
 
 __all__ = ["GraphStructure", "Nodes"]
 
-#: Indices that a message names, and columns that a kernel's name may take to be matched whole.
+#: Most indices in a message, and columns of a kernel's demangled name.
 _LISTED: Final = 12
 _WHOLE_NAME: Final = 1 << 20
 _BODY: Final = re.compile(r"\.bodies\[(\d+)\]\.$")
@@ -38,11 +38,11 @@ class Nodes(NamedTuple):
 
 
 class GraphStructure:
-    """States what a graph must be built of. Every method that finds it otherwise raises AssertionError.
+    """Assertions about a graph. A method raises AssertionError if its assertion fails.
 
     A pattern is a shell pattern (``*``, ``?``, ``[…]``), matched with case against a kernel's mangled name, its
-    demangled name, and that without return type and parameters (demangling: extra ``report``); of other nodes against
-    the type, such as ``memcpy``. Nodes inside of child graphs and conditional bodies count.
+    demangled name, and that without return type and parameters (demangling: extra ``report``); for other nodes against
+    the type, such as ``memcpy``. Nodes of child graphs and conditional bodies count.
 
     Parameters
     ----------
@@ -60,38 +60,38 @@ class GraphStructure:
         return f"<GraphStructure {self.label!r}: {self.graph.summary}>"
 
     def kernels(self, pattern: str = "*", count: int | None = None) -> Nodes:
-        """State that kernels of that name are there, ``count`` of them where it is given, and return them."""
+        """Assert that kernels match the pattern, exactly ``count`` if given, and return them."""
         __tracebackhide__ = True
         return self._counted(pattern, count, [KernelNodeSignature], "kernel node")
 
     def nodes(self, pattern: str = "*", count: int | None = None) -> Nodes:
-        """State that nodes of that type or name are there, ``count`` of them where it is given, and return them."""
+        """Assert that nodes match the pattern by type or name, exactly ``count`` if given, and return them."""
         __tracebackhide__ = True
         return self._counted(pattern, count, [], "node")
 
     def counts(self, **kinds: int) -> dict[str, int]:
-        """State how many nodes there are of some types (``kernel=264, memcpy=0``), and return the counts of all."""
+        """Assert node counts by type (``kernel=264, memcpy=0``), and return the counts of all types."""
         __tracebackhide__ = True
         found = Counter(str(node.__struct_config__.tag) for _, node in self._walked)
         for kind, count in kinds.items():
             if found[kind] != count:
                 listed = ", ".join(f"{name}={number}" for name, number in sorted(found.items()))
-                self._fail(f"expected {kind}={count}; there are {listed or 'no nodes'}")
+                self._fail(f"expected {kind}={count}, found {listed or 'no nodes'}")
         return dict(found)
 
     def path(self, a: str, b: str) -> tuple[str, ...]:
-        """State that a node that matches ``b`` depends on one that matches ``a``; return a shortest path."""
+        """Assert that a node matching ``b`` depends on one matching ``a``; return a shortest path."""
         __tracebackhide__ = True
         starts, ends = self.nodes(a), self.nodes(b)
         way = self._order.shortest(starts.paths, ends.paths)
         if not way:
             other = self._order.shortest(ends.paths, starts.paths)
-            instead = f"; the other way round there is one: {_listed(other)}" if other else ""
+            instead = f"; there is a path in the opposite direction: {_listed(other)}" if other else ""
             self._fail(f"no path leads from {_found(starts)} to {_found(ends)}{instead}")
         return way
 
     def parallel(self, a: str, b: str) -> None:
-        """State that no node that matches ``a`` depends on one that matches ``b``, nor the other way round."""
+        """Assert that no node matching ``a`` depends on one matching ``b``, nor vice versa."""
         __tracebackhide__ = True
         first, second = self.nodes(a), self.nodes(b)
         both = set(first.paths) & set(second.paths)
@@ -103,10 +103,10 @@ class GraphStructure:
                 self._fail(f"{_found(starts)} and {_found(ends)} are not parallel: {_listed(way)} is a path")
         branches = self._order.exclusive(first.paths, second.paths)
         if branches:
-            self._fail(f"{_listed(branches)} are in different branches of a conditional node: only one of them runs")
+            self._fail(f"{_listed(branches)} are in different branches of a conditional node, of which only one runs")
 
     def programmatic_edges(self, count: int | None = None) -> tuple[tuple[str, str], ...]:
-        """Return the programmatic edges (PDL), each as two paths of nodes; state their number where it is given."""
+        """Return the programmatic edges (PDL), each as two node paths; assert their number if given."""
         __tracebackhide__ = True
         found = tuple(self._programmatic(self.graph, ""))
         if count is not None and len(found) != count:
@@ -151,9 +151,9 @@ class GraphStructure:
 
 
 class _Order:
-    """Which nodes come after which, through child graphs and bodies.
+    """Order of nodes, through child graphs and bodies.
 
-    Every node is a vertex at which it begins; one that holds graphs has another at which it ends.
+    Every node has a start vertex; one that holds graphs also has an end vertex.
     """
 
     def __init__(self, graph: GraphSignature) -> None:
@@ -169,7 +169,7 @@ class _Order:
         return len(self._after) - 1
 
     def _add(self, graph: GraphSignature, at: str) -> tuple[list[int], list[int]]:
-        """Add a graph; return the vertices at which its sources begin and its sinks end."""
+        """Add a graph; return the start vertices of its sources and the end vertices of its sinks."""
         paths = [f"{at}nodes[{index}]" for index in range(len(graph.nodes))]
         for path, node in zip(paths, graph.nodes, strict=True):
             self._begin[path] = self._end[path] = self._vertex(path)
@@ -189,7 +189,7 @@ class _Order:
         return sources, [self._end[paths[index]] for index in graph.sinks]
 
     def shortest(self, starts: Iterable[str], ends: Iterable[str]) -> tuple[str, ...]:
-        """Return the nodes of a shortest path from one of the starts to one of the ends, empty where there is none."""
+        """Return the nodes of a shortest path from a start to an end; empty if none."""
         wanted = {self._begin[path] for path in ends}
         came_from = {self._end[path]: -1 for path in starts}
         waiting = deque(came_from)
@@ -211,7 +211,7 @@ class _Order:
         return tuple(dict.fromkeys(self._path_of[one] for one in reversed(way)))
 
     def exclusive(self, a: Iterable[str], b: Iterable[str]) -> tuple[str, ...]:
-        """Return two nodes that different branches of one conditional node hold, empty where there are none."""
+        """Return two nodes in different branches of one conditional node; empty if none."""
         branches: dict[str, dict[str, str]] = {}
         for path in a:
             for node, body in _branches(path):
@@ -225,7 +225,7 @@ class _Order:
 
 
 def _branches(path: str) -> Iterator[tuple[str, str]]:
-    """Yield each conditional node that a node is inside of, and which of its branches."""
+    """Yield each conditional node around a node, and the branch."""
     at = path.rfind("nodes[")
     while at > 0:
         body = _BODY.search(path[:at])
@@ -241,7 +241,7 @@ def _texts(node: NodeSignature) -> tuple[str, ...]:
 
 
 def _found(nodes: Nodes) -> str:
-    """Return how many nodes a pattern matched, and which."""
+    """Return the number and paths of a pattern's nodes."""
     where = f" (nodes {_listed(nodes.paths)})" if nodes.paths else ""
     return f"{len(nodes.paths)} of {nodes.pattern!r}{where}"
 

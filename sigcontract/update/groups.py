@@ -1,4 +1,4 @@
-"""The one engine that groups graphs under a policy, and what the graphs of dumps could share.
+"""Groups graphs under a policy; the groups of dumps.
 
 `SignatureRegistry` and ``sigcontract groups`` both ask `Grouping`.
 """
@@ -153,7 +153,7 @@ class Grouping(Generic[G]):
     Raises
     ------
     UsageError
-        No policy has that name.
+        The policy is unknown.
     """
 
     def __init__(self, policy: str, judge: NodeJudge) -> None:
@@ -339,7 +339,7 @@ def group_dumps(
     Raises
     ------
     UsageError
-        No policy has that name.
+        The policy is unknown.
     NotComparableError
         A label stands for two graphs of one dump, or the profile is of another driver or device than one of the dumps.
     """

@@ -1,7 +1,7 @@
-"""The key of the share policies: everything that must be equal for one exec to serve two graphs, in pairing order.
+"""The key of the share policies: all that must be equal for two graphs to share an exec, in pairing order.
 
-Nodes are walked as the driver pairs them (`sigcontract.update.pairing`), so two graphs of one key are paired node by
-node, and the driver refuses none of the pairs.
+Nodes are visited as the driver pairs them (`sigcontract.update.pairing`), so the driver pairs two graphs of one key
+node by node, and refuses no pair.
 """
 
 from collections.abc import Container
@@ -47,14 +47,14 @@ __all__ = ["share_key"]
 
 
 def share_key(graph: GraphSignature, judge: NodeJudge, *, functions: bool) -> str:
-    """Return ``sha256:`` and the digest of what the share policies keep.
+    """Return ``sha256:`` and the digest of what the share policies keep fixed.
 
     Parameters
     ----------
     graph
         The graph.
     judge
-        Judges which attributes an update carries.
+        Judges which attributes an update applies.
     functions
         Whether functions of non-cooperative nodes may differ.
     """
@@ -69,7 +69,7 @@ class _Walk:
         self._functions = functions
         #: Encoded contents, each once in order of first use: layers repeat, and so do functions.
         self.contents: dict[bytes, int] = {}
-        # By the id of the node and of the facts, which the graph keeps alive.
+        # By id of node and facts, which the graph keeps alive.
         self._content_of: dict[int, int] = {}
         self._facts_of: dict[int, int] = {}
         self._kept_of: dict[tuple[AttributeSet, bool], int] = {}
@@ -82,7 +82,7 @@ class _Walk:
         for position, index in enumerate(order):
             positions[index] = position
         walked: list[Any] = [len(nodes), len(order)]
-        for index in order:  # grows while it is walked: breadth first
+        for index in order:  # grows during the loop: breadth first
             node = nodes[index]
             content = content_of.get(id(node))
             if content is None:
@@ -154,7 +154,7 @@ class _Walk:
         return number
 
     def _number(self, content: Any) -> int:
-        """Return the number of a content, the same for all that are equal."""
+        """Return the number of a content, equal for equal ones."""
         return self.contents.setdefault(msgspec.msgpack.encode(content), len(self.contents))
 
 
@@ -178,7 +178,7 @@ def _memcpy(node: MemcpyNode) -> Any:
 
 
 def _kept_address(operand: MemcpyOperand, kinds: Container[int]) -> int | None:
-    """Return the address if an update does not carry a new one, or if its effect is not known; else None."""
+    """Return the address if an update does not apply a new one, or its effect is unknown; else None."""
     if operand.memory_type == ARRAY or (operand.memory_type == HOST and HOST in kinds and operand.pointer is None):
         return operand.address
     return _unless_cuda_allocation(operand.pointer, operand.address) if operand.memory_type == UNIFIED else None

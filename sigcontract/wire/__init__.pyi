@@ -16,6 +16,9 @@ from sigcontract.wire.codec import (
 from sigcontract.wire.decoding import (
     sniffed as sniffed,
 )
+from sigcontract.wire.document_fields import (
+    core_schema_of_document as core_schema_of_document,
+)
 from sigcontract.wire.documents import (
     FORMS as FORMS,
     Document as Document,
@@ -48,6 +51,10 @@ from sigcontract.wire.schemas import (
     schema_sha256 as schema_sha256,
     schema_text as schema_text,
     write_files as write_files,
+)
+from sigcontract.wire.typescript import (
+    typed_versions as typed_versions,
+    typescript_types as typescript_types,
 )
 from sigcontract.wire.v2 import (
     GraphHeader as GraphHeader,

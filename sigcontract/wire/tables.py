@@ -1,7 +1,7 @@
-"""Graphs as tables in which each distinct function, attribute set, node and graph is stored once, and back."""
+"""Convert graphs to tables that store each distinct function, attribute set, node and graph once, and back."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
 from typing import Annotated, Any
@@ -28,6 +28,7 @@ from sigcontract.wire.limits import (
     MAX_GRAPH_DEPTH,
     MAX_HELD_EDGES,
     MAX_HELD_NODES,
+    MAX_PARAMETERS,
 )
 from sigcontract.wire.rows import (
     AttributeSet,
@@ -41,30 +42,45 @@ from sigcontract.wire.rows import (
     NodeRow,
 )
 
-__all__ = ["Folder", "Tables", "expanded", "problems"]
+__all__ = [
+    "Folder",
+    "Table",
+    "Tables",
+    "check_attribute_set",
+    "check_parameter_count",
+    "dangling",
+    "dangling_nodes",
+    "expanded",
+    "held_graphs",
+    "joined",
+    "nesting",
+    "problems",
+    "unused",
+]
 
 
 class Tables(Record, frozen=True, kw_only=True):
-    """Graphs in four tables. Rows stand in the order in which the graphs first use them."""
+    """Graphs in four tables, with rows in the order of first use."""
 
     functions: Annotated[
-        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts. Referred to by nodes.")
+        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts; nodes refer to them.")
     ]
     attribute_sets: Annotated[
         tuple[AttributeSet, ...],
         Meta(description="Distinct lists of launch attributes, each ascending by id, each id once."),
     ]
-    nodes: Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes. Referred to by graphs.")]
+    nodes: Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes; graphs refer to them.")]
     graphs: Annotated[
-        tuple[GraphRow, ...], Meta(description="Distinct graphs, child graphs and bodies before what holds them.")
+        tuple[GraphRow, ...],
+        Meta(description="Distinct graphs; child graphs and bodies come first."),
     ]
 
 
-class _Table:
-    """Distinct rows of one table, in the order in which they come.
+class Table:
+    """Distinct rows of one table, in order of arrival.
 
-    Rows are told apart by their bytes: Python's hash of records and tuples is the same on every machine, so that a
-    file of rows that all have one hash is easily made.
+    Rows are compared by their bytes: Python's hash of records and tuples is predictable, so a hostile file could hold
+    many rows of one hash.
     """
 
     def __init__(self) -> None:
@@ -72,35 +88,37 @@ class _Table:
         self._place_of: dict[bytes, int] = {}
 
     def place(self, row: Any) -> int:
-        """Return the number of a row, which is added where there is none like it."""
-        key = msgspec.msgpack.encode(row)
-        if len(key) > _LONG_KEY:
-            key = sha256(key).digest()
-        known = self._place_of.setdefault(key, len(self.rows))
+        """Return the index of a row, which is added if new."""
+        known = self._place_of.setdefault(_key(row), len(self.rows))
         if known == len(self.rows):
             self.rows.append(row)
         elif self.rows[known] != row:
-            raise TypeError("two values that are not equal are written alike, as a list and a tuple")
+            raise TypeError("two unequal values have equal encodings, such as a list and a tuple")
         return known
 
 
-#: Bytes of a row from which on the sum of the row is kept instead.
+#: Rows of at least this size, in bytes, are kept as digests.
 _LONG_KEY = 1024
+
+
+def _key(value: Any) -> bytes:
+    """Return bytes that are equal for values that are written alike."""
+    key = msgspec.msgpack.encode(value)
+    return key if len(key) <= _LONG_KEY else sha256(key).digest()
 
 
 class Folder:
     """Collects graphs into tables.
 
-    Objects that occur many times are recognised by identity, equal ones by value. A folder must not outlive the
-    graphs that it was given.
+    Repeated objects are recognised by identity, equal ones by value. A folder must not outlive its graphs.
     """
 
     def __init__(self) -> None:
-        self._functions = _Table()
-        self._attribute_sets = _Table()
-        self._nodes = _Table()
-        self._graphs = _Table()
-        # Each by the number of an object, or of several, of the graphs: what many nodes share is looked at once.
+        self._functions = Table()
+        self._attribute_sets = Table()
+        self._nodes = Table()
+        self._graphs = Table()
+        # Caches by object id: values that many nodes share are processed once.
         self._function_by_parts: dict[bytes, int] = {}
         self._attribute_set_by_identity: dict[int, int] = {}
         self._node_by_identity: dict[int, int] = {}
@@ -108,14 +126,14 @@ class Folder:
         self._graph_by_identity: dict[int, int] = {}
 
     def fold(self, graph: GraphSignature, depth: int = 0) -> int:
-        """Add a graph and what it holds; return its row.
+        """Add a graph and its nested graphs; return its row.
 
         Raises
         ------
         InvariantError
             The attributes of a node are out of order.
         TypeError, AttributeError
-            The graph is not valid in another way; `sigcontract.validate` says which.
+            The graph is otherwise invalid; `sigcontract.validate` reports how.
         LimitError
             Child graphs are nested more than MAX_GRAPH_DEPTH deep.
         """
@@ -125,7 +143,7 @@ class Folder:
         if depth > MAX_GRAPH_DEPTH:
             raise LimitError(f"child graphs are nested more than {MAX_GRAPH_DEPTH} deep", code="nesting")
         if type(graph.nodes) is not tuple or type(graph.dependencies) is not tuple:
-            raise TypeError("nodes and dependencies of a graph are tuples")
+            raise TypeError("nodes and dependencies of a graph must be tuples")
         node_rows, edge_lists = self._node_by_identity, self._edges_by_identity
         nodes = []
         for index, node in enumerate(graph.nodes):
@@ -147,7 +165,7 @@ class Folder:
         return row
 
     def tables(self) -> Tables:
-        """Return what was collected."""
+        """Return the tables."""
         return Tables(
             functions=tuple(self._functions.rows),
             attribute_sets=tuple(self._attribute_sets.rows),
@@ -188,7 +206,7 @@ class Folder:
         row = self._attribute_set_by_identity.get(id(node.attributes))
         if row is None:
             if type(node.attributes) is not tuple:
-                raise TypeError("the attributes of a node are a tuple")
+                raise TypeError("the attributes of a node must be a tuple")
             node.check()
             row = self._attribute_set_by_identity[id(node.attributes)] = self._attribute_sets.place(node.attributes)
         return row
@@ -196,7 +214,7 @@ class Folder:
 
 def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
     if type(edges) is not tuple:
-        raise TypeError("the dependencies of a node are a tuple")
+        raise TypeError("the dependencies of a node must be a tuple")
     return tuple(
         [
             edge.node
@@ -207,25 +225,23 @@ def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
     )
 
 
-#: Rows of nodes that hold graphs.
+#: Row types of nodes with nested graphs.
 _HOLDERS = (ChildGraphRow, ConditionalRow)
 
 
 def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordError]:
-    """Yield what does not fit together in decoded tables.
+    """Yield contradictions in decoded tables.
 
-    ``entry_graphs`` are the rows of graphs, all of them there, that are used from outside of the tables. A reference
-    must lead to a row that is there, and to an earlier row where a graph holds a graph: so no graph can hold itself.
-    Every row must be used: a row that nothing refers to is a reference that was lost.
+    ``entry_graphs`` are the existing graph rows used from outside the tables. References must lead to existing rows,
+    and nested graphs to earlier rows, so no graph can hold itself. Every row must be used: an unused row means a lost
+    reference.
     """
     for place, attributes in enumerate(tables.attribute_sets):
-        if len(attributes) > MAX_ATTRIBUTES:
-            msg = f"{len(attributes)} launch attributes of one node; at most {MAX_ATTRIBUTES} are read"
-            yield LimitError(msg, path=f"$.attribute_sets[{place}]", code="attributes")
-        try:
-            check_attribute_order([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
-        except InvariantError as error:
-            yield error
+        yield from check_attribute_set([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
+    for place, function in enumerate(tables.functions):
+        facts = function.function
+        if facts is not None and facts.parameters is not None:
+            yield from check_parameter_count(len(facts.parameters), f"$.functions[{place}].function.parameters")
     kernels = [row for row in tables.nodes if type(row) is KernelRow]
     used_functions = {row.function for row in kernels}
     used_attribute_sets = {row.attributes for row in kernels}
@@ -233,23 +249,41 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
         yield from _dangling_kernels(tables.nodes, "function", "functions", len(tables.functions))
     if max(used_attribute_sets, default=-1) >= len(tables.attribute_sets):
         yield from _dangling_kernels(tables.nodes, "attributes", "attribute_sets", len(tables.attribute_sets))
-    held = {index: _held(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
-    yield from _unused("functions", used_functions, len(tables.functions))
-    yield from _unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
+    held = {index: held_graphs(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
+    yield from unused("functions", used_functions, len(tables.functions))
+    yield from unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
     used_nodes = set(chain.from_iterable(graph.nodes for graph in tables.graphs))
     if max(used_nodes, default=-1) >= len(tables.nodes):
-        yield from _dangling_nodes(tables.graphs, len(tables.nodes))
-    yield from _unused("nodes", used_nodes, len(tables.nodes))
-    yield from _unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
-    yield from _nesting(tables.graphs, held, entry_graphs)
+        yield from dangling_nodes(tables.graphs, len(tables.nodes))
+    yield from unused("nodes", used_nodes, len(tables.nodes))
+    yield from unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
+    yield from nesting(tables.graphs, held, entry_graphs)
 
 
-def _nesting(
-    graphs: tuple[GraphRow, ...], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
+def check_attribute_set(ids: list[int], path: str) -> Iterator[RecordError]:
+    """Yield what is wrong with the ids of an attribute set, at ``path``."""
+    if len(ids) > MAX_ATTRIBUTES:
+        msg = f"{len(ids)} launch attributes on one node; the limit is {MAX_ATTRIBUTES}"
+        yield LimitError(msg, path=path, code="attributes")
+    try:
+        check_attribute_order(ids, path)
+    except InvariantError as error:
+        yield error
+
+
+def check_parameter_count(count: int, path: str) -> Iterator[RecordError]:
+    """Yield that a kernel has too many parameters, at ``path``, where it does."""
+    if count > MAX_PARAMETERS:
+        msg = f"{count} parameters of one kernel; at most {MAX_PARAMETERS} are read"
+        yield LimitError(msg, path=path, code="parameters")
+
+
+def nesting(
+    graphs: Sequence[Any], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
 ) -> Iterator[RecordError]:
-    """Yield the first fault of graphs in graphs: one that comes too late, one too deep, too many nodes in all.
+    """Yield the first fault of nested graphs: wrong order, too deep, or too many nodes in all.
 
-    What a node holds is looked at once, however many graphs use the node.
+    Each node's nested graphs are processed once, however many graphs use the node.
     """
     depths: list[int] = []  # by graph
     own: list[int] = []  # by graph: its nodes
@@ -263,8 +297,8 @@ def _nesting(
             late = max(held[node], default=-1)
             if late >= place:
                 yield InvariantError(
-                    f"node {node} holds graph {late}, which does not stand before graph {place}: a graph cannot "
-                    "hold itself, and what it holds comes first",
+                    f"node {node} holds graph {late}, which is not before graph {place}: a graph cannot "
+                    "hold itself, and held graphs come first",
                     path=f"$.graphs[{place}].nodes[{graph.nodes.index(node)}]",
                 )
                 return
@@ -279,29 +313,30 @@ def _nesting(
         if depths[place] > MAX_GRAPH_DEPTH or held_sizes[place] > MAX_HELD_NODES:
             yield LimitError(
                 f"graph {place} is nested {depths[place]} deep and holds {held_sizes[place]} nodes and graphs; "
-                f"at most {MAX_GRAPH_DEPTH} and {MAX_HELD_NODES} are read",
+                f"the limits are {MAX_GRAPH_DEPTH} and {MAX_HELD_NODES}",
                 path=f"$.graphs[{place}]",
             )
             return
         if held_edges[place] > MAX_HELD_EDGES:
-            msg = f"graph {place} holds graphs of {held_edges[place]} edges; at most {MAX_HELD_EDGES} are read"
+            msg = f"graph {place} holds graphs of {held_edges[place]} edges; the limit is {MAX_HELD_EDGES}"
             yield LimitError(msg, path=f"$.graphs[{place}]")
             return
     edges_held = sum(held_edges[entry] for entry in entry_graphs)
     if edges_held > MAX_HELD_EDGES:
-        yield LimitError(f"nodes hold graphs of {edges_held} edges in all; at most {MAX_HELD_EDGES} are read")
+        yield LimitError(f"nodes hold graphs of {edges_held} edges in all; the limit is {MAX_HELD_EDGES}")
     edges = edges_held + sum(own_edges[entry] for entry in entry_graphs)
     if edges > MAX_EXPANDED_EDGES:
-        yield LimitError(f"there are {edges} edges; at most {MAX_EXPANDED_EDGES} are read")
+        yield LimitError(f"{edges} edges; the limit is {MAX_EXPANDED_EDGES}")
     in_all = sum(held_sizes[entry] for entry in entry_graphs)
     if in_all > MAX_HELD_NODES:
-        yield LimitError(f"nodes hold {in_all} nodes and graphs in all; at most {MAX_HELD_NODES} are read")
+        yield LimitError(f"nodes hold {in_all} nodes and graphs in all; the limit is {MAX_HELD_NODES}")
     total = in_all + sum(own[entry] for entry in entry_graphs)
     if total > MAX_EXPANDED_NODES:
-        yield LimitError(f"there are {total} nodes and held graphs; at most {MAX_EXPANDED_NODES} are read")
+        yield LimitError(f"{total} nodes and held graphs; the limit is {MAX_EXPANDED_NODES}")
 
 
-def _held(row: Any) -> tuple[int, ...]:
+def held_graphs(row: Any) -> tuple[int, ...]:
+    """Return the rows of the graphs that a node holds, those of unreadable bodies left out."""
     if type(row) is ChildGraphRow:
         return (row.graph,)
     return tuple(body for body in row.bodies or () if body is not None)
@@ -310,49 +345,66 @@ def _held(row: Any) -> tuple[int, ...]:
 def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: int) -> Iterator[RecordError]:
     for index, row in enumerate(nodes):
         if type(row) is KernelRow and getattr(row, field) >= length:
-            yield _dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
+            yield dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
 
 
-def _dangling_nodes(graphs: tuple[GraphRow, ...], length: int) -> Iterator[RecordError]:
+def dangling_nodes(graphs: Sequence[Any], length: int) -> Iterator[RecordError]:
+    """Yield each reference of a graph to a node that is not among ``length``."""
     for place, graph in enumerate(graphs):
         for at, node in enumerate(graph.nodes):
             if node >= length:
-                yield _dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
+                yield dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
 
 
-def _dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
-    return InvariantError(f"row {reference} of {table} is not there; the table has {length}", path=path)
+def dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
+    """Return the fault of a reference, at ``path``, to a row that a table does not have."""
+    return InvariantError(f"row {reference} of {table} is missing; the table has {length}", path=path)
 
 
-def _unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
+def unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
+    """Yield the fault of the first row of a table that nothing refers to."""
     if len(used) < length:
         missing = next(row for row in range(length) if row not in used)
-        yield InvariantError("nothing refers to this row; the reference to it was lost", path=f"$.{table}[{missing}]")
+        yield InvariantError("unused row: its reference was lost", path=f"$.{table}[{missing}]")
 
 
 def expanded(tables: Tables) -> list[GraphSignature]:
-    """Return the graph of each row of tables that have no `problems`.
+    """Return the graph of each row of tables without `problems`.
 
     Raises
     ------
     InvariantError
         Edges of a graph lead to a missing node or form a cycle.
     """
-    nodes = _expanded_nodes(tables)
-    #: Rows that hold graphs, by the last of the graphs that they hold.
+    holders = {index: row for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
+    return joined(_expanded_nodes(tables), holders, ((row.nodes, row.dependencies) for row in tables.graphs))
+
+
+def joined(
+    nodes: list[Any],
+    holders: dict[int, Any],
+    rows: Iterable[tuple[tuple[int, ...], tuple[tuple[Edge, ...], ...]]],
+) -> list[GraphSignature]:
+    """Return the graph of each row, of nodes by row, those of ``holders`` still missing, and lists of edges.
+
+    Raises
+    ------
+    InvariantError
+        Edges of a graph lead to a missing node or form a cycle.
+    """
+    #: Node rows with nested graphs, by the last of these graphs.
     waiting: dict[int, list[int]] = defaultdict(list)
-    for index, row in enumerate(tables.nodes):
-        if nodes[index] is None:
-            waiting[max(_held(row), default=-1)].append(index)
+    for index, row in holders.items():
+        waiting[max(held_graphs(row), default=-1)].append(index)
     lists = _EdgeLists()
     graphs: list[GraphSignature] = []
-    for place, row in enumerate(tables.graphs):
+    for place, (refers_to, dependencies) in enumerate(rows):
         for index in waiting.pop(place - 1, ()):
-            nodes[index] = _holding(tables.nodes[index], graphs)
+            nodes[index] = _holding(holders[index], graphs)
         try:
             graph = GraphSignature(
-                nodes=tuple(map(nodes.__getitem__, row.nodes)),
-                dependencies=tuple(map(lists.__getitem__, row.dependencies)),
+                nodes=tuple(map(nodes.__getitem__, refers_to)),
+                dependencies=lists.of(dependencies),
             )
         except InvariantError as error:
             raise below(f"$.graphs[{place}]", error) from error
@@ -361,7 +413,7 @@ def expanded(tables: Tables) -> list[GraphSignature]:
 
 
 def _expanded_nodes(tables: Tables) -> list[Any]:
-    """Return a node per row, None for one that holds a graph."""
+    """Return one node per row; None for one with nested graphs."""
     functions, attribute_sets = tables.functions, tables.attribute_sets
     nodes: list[Any] = []
     for row in tables.nodes:
@@ -395,36 +447,50 @@ def _holding(row: Any, graphs: list[GraphSignature]) -> ChildGraphNode | Conditi
     return ConditionalNode(kind=row.kind, handle=row.handle, bodies=bodies)
 
 
-class _EdgeLists(dict[tuple[Edge, ...], tuple[Dependency, ...]]):
-    """Each distinct list of edges as dependencies, made once.
+class _EdgeLists:
+    """Lists of edges as dependencies, equal ones made once.
 
-    Only lists of one edge at most, which are most, are found by Python's hash; of longer ones a file can have as many
-    as it likes that all have one hash.
+    By bytes, or by the index that an edge leads to: Python's hash of numbers is the same on every machine, so that a
+    file of edges which all meet in one place of a table is easily made.
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._longer: dict[bytes, tuple[Dependency, ...]] = {}
-        self._defaults: dict[int, Dependency] = {}
+        #: Of all nodes of a graph, as layers and batch sizes repeat.
+        self._of_graph: dict[bytes, tuple[tuple[Dependency, ...], ...]] = {}
+        self._of_node: dict[bytes, tuple[Dependency, ...]] = {}
+        #: By the index of a node, the default edge from it, as the most common case have one.
+        self._default: list[tuple[Dependency] | None] = []
 
-    def __missing__(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
-        made: tuple[Dependency, ...]
-        if len(edges) == 1 and type(edges[0]) is int:  # most nodes of most graphs
-            made = self[edges] = (Dependency(node=edges[0], from_port=0, to_port=0, type=0),)
-            return made
-        if len(edges) <= 1:
-            made = self[edges] = tuple(map(self._made, edges))
-            return made
-        key = msgspec.msgpack.encode(edges)
-        known = self._longer.get(key)
+    def of(self, dependencies: tuple[tuple[Edge, ...], ...]) -> tuple[tuple[Dependency, ...], ...]:
+        """Return the dependencies of all nodes of a graph."""
+        key = _key(dependencies)
+        known = self._of_graph.get(key)
         if known is None:
-            known = self._longer[key] = tuple(map(self._made, edges))
+            default = self._default
+            default += [None] * (len(dependencies) - len(default))
+            size = len(default)
+            found: list[tuple[Dependency, ...]] = []
+            for edges in dependencies:
+                if len(edges) == 1 and type(edges[0]) is int and edges[0] < size:
+                    found.append(default[edges[0]] or self._made(edges[0]))
+                else:
+                    found.append(self._list(edges))
+            known = self._of_graph[key] = tuple(found)
         return known
 
-    def _made(self, edge: Edge) -> Dependency:
+    def _list(self, edges: tuple[Edge, ...]) -> tuple[Dependency, ...]:
+        key = _key(edges)
+        known = self._of_node.get(key)
+        if known is None:
+            known = self._of_node[key] = tuple([self._made(edge)[0] for edge in edges])
+        return known
+
+    def _made(self, edge: Edge) -> tuple[Dependency]:
         if type(edge) is not int:
-            return Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type)
-        made = self._defaults.get(edge)
+            return (Dependency(node=edge.node, from_port=edge.from_port, to_port=edge.to_port, type=edge.type),)
+        made = self._default[edge] if edge < len(self._default) else None
         if made is None:
-            made = self._defaults[edge] = Dependency(node=edge, from_port=0, to_port=0, type=0)
+            made = (Dependency(node=edge, from_port=0, to_port=0, type=0),)
+            if edge < len(self._default):  # else it leads to no node, as the graph says
+                self._default[edge] = made
         return made

@@ -62,16 +62,16 @@ def test_the_text_names_graph_line_difference_and_what_to_do(
         "\n"
         "failed  contract.golden  g0  (contract.toml:3 golden)\n"
         "  agreed: as the graph of its label in old.dump.json, at worst identical\n"
-        "  found: 1 difference: 1 not agreed, the worst stale\n"
+        "  found: 1 difference: 1 not allowed, worst verdict stale\n"
         "    stale  kernel.cluster-dim  nodes[0].attributes[cluster_dimension] (probe): none → 2x1x1\n"
         "  golden: old.dump.json:4\n"
         "  if this is intended, run the same command with --update\n"
         "\n"
         "kernel.cluster-dim: stale, measured\n"
         "  The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first\n"
-        "  upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the\n"
-        "  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left\n"
-        "  behind, the kernel does not run at all. Instantiate anew.\n"
+        "  upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the\n"
+        "  profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does\n"
+        "  not run at all. Instantiate anew.\n"
     )
 
 
@@ -83,7 +83,7 @@ def test_every_fault_of_a_contract_is_told_with_its_line(capsys: pytest.CaptureF
     first, second, last = shown.err.splitlines()
     assert first == "contract.toml:4: error[decode]: Extra inputs are not permitted (at $.colour)"
     assert second.startswith("contract.toml:5: error[decode]: Input should be 'harmless', ")
-    assert last.startswith("sigcontract: error[contract]: contract.toml is no valid contract: ")
+    assert last.startswith("sigcontract: error[contract]: contract.toml is not a valid contract: ")
 
 
 def test_the_golden_dump_itself_is_not_checked_against_itself(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +94,7 @@ def test_the_golden_dump_itself_is_not_checked_against_itself(capsys: pytest.Cap
 def test_a_first_contract_is_written_once_and_kept(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--init", "same.dump.json", "--contract", "first.toml"]) == 0
     assert capsys.readouterr().out == (
-        "first.toml: a first contract; 1 graph of same.dump.json in first.golden.dump.json. Read it, and commit both.\n"
+        "first.toml: created; 1 graph of same.dump.json in first.golden.dump.json. Review it and commit both.\n"
     )
     assert main(["check", "old.dump.json", "--contract", "first.toml"]) == 0
     assert main(["check", "wider.dump.json", "--contract", "first.toml"]) == 1
@@ -116,7 +116,7 @@ def test_baselines_are_written_anew_by_a_person_only(
     assert capsys.readouterr().out.startswith("old.dump.json: 1 graph, written\n")
     assert load("old.dump.json", expect=SignatureDump).graphs[0].graph == WIDER
     assert main(["check", "wider.dump.json", "--update"]) == 0
-    assert capsys.readouterr().out.startswith("old.dump.json: 1 graph, already the same\n")
+    assert capsys.readouterr().out.startswith("old.dump.json: 1 graph, unchanged\n")
 
 
 def test_an_expired_suppression_fails_by_the_clock_of_the_machine(

@@ -29,7 +29,7 @@ def test_the_widest_safe_policy_is_shown_and_the_others_in_one_line(capsys: pyte
     assert shown[0].startswith("share-functions: 3 graphs, ")
     (others,) = (line for line in shown if line.startswith("other policies"))
     assert others.startswith("other policies (--policy): exact: 2 executables (1 fewer, ")
-    assert others.endswith("of the same in any process")
+    assert others.endswith("equal across processes")
 
 
 def test_without_a_profile_functions_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,12 +55,12 @@ def test_json_is_a_document_with_groups_and_what_keeps_them_apart(capsys: pytest
 
 def test_a_flag_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", MODULES, "--flags", "PRIORITY"]) == 2
-    assert "'PRIORITY' is no flag; there are AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
+    assert "'PRIORITY' is not a flag; flags: AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
 
 
 def test_an_unknown_policy_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", TORCH, "--policy", "strict"]) == 2
-    assert capsys.readouterr().err.startswith("sigcontract: error[usage]: no policy is called 'strict'")
+    assert capsys.readouterr().err.startswith("sigcontract: error[usage]: no policy 'strict'")
 
 
 def test_a_profile_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:

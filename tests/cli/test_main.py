@@ -65,7 +65,7 @@ def test_help_lists_every_verb_and_the_exit_statuses(capsys: pytest.CaptureFixtu
     assert main(["--help"]) == Exit.OK
     text = capsys.readouterr().out
     assert re.findall(r"^    (\w+)(?:  |$)", text, flags=re.MULTILINE) == list(COMMANDS)
-    assert "3  cannot tell: incomplete or not comparable" in text
+    assert "3  undetermined: incomplete or not comparable" in text
 
 
 def test_an_error_is_one_line_that_names_its_code_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,17 +73,16 @@ def test_an_error_is_one_line_that_names_its_code_and_what_to_do(capsys: pytest.
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
-        "sigcontract: error[usage]: there is no command 'shwo' (did you mean 'show'?); "
-        "`sigcontract --help` lists the commands\n"
+        "sigcontract: error[usage]: no command 'shwo' (did you mean 'show'?); `sigcontract --help` lists the commands\n"
     )
 
 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "no command was given; `sigcontract --help` lists the commands"),
+        ([], "no command given; `sigcontract --help` lists the commands"),
         (["--nonsense"], "unrecognized arguments: --nonsense; `sigcontract --help` shows the usage"),
-        (["xyzzy"], "there is no command 'xyzzy'; `sigcontract --help` lists the commands"),
+        (["xyzzy"], "no command 'xyzzy'; `sigcontract --help` lists the commands"),
         (
             ["schema", "--format", "yaml"],
             (
@@ -164,8 +163,7 @@ def test_a_full_disk_is_an_error_and_never_a_pass() -> None:
         ended = subprocess.run([*COMMAND, "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == Exit.ERROR
     assert ended.stderr == (
-        "sigcontract: error[file]: the result could not be written: No space left on device; "
-        "free space or write elsewhere\n"
+        "sigcontract: error[file]: cannot write the result: No space left on device; free space or write elsewhere\n"
     )
 
 
@@ -175,7 +173,7 @@ def test_a_fault_of_the_program_itself_is_not_taken_for_a_failed_gate() -> None:
     assert ended.returncode == Exit.ERROR
     assert "ZeroDivisionError" in ended.stderr
     assert ended.stderr.endswith(
-        "sigcontract: error[internal]: this is a fault of sigcontract; report it with the lines above\n"
+        "sigcontract: error[internal]: internal error in sigcontract; report it with the lines above\n"
     )
 
 
@@ -183,7 +181,7 @@ def test_a_name_that_the_encoding_lacks_does_not_end_the_report() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     ended = subprocess.run([*COMMAND, "größe"], capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == Exit.ERROR
-    assert "there is no command 'gr\\xf6\\xdfe'" in ended.stderr
+    assert "no command 'gr\\xf6\\xdfe'" in ended.stderr
 
 
 def test_the_version_loads_these_modules_alone() -> None:

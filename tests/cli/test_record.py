@@ -119,7 +119,7 @@ def test_a_program_without_cuda_runs_as_it_would(setting: Setting) -> None:
     ended = setting.run(setting.command(PLAIN), input="in")
     assert (ended.returncode, ended.stdout) == (7, "out ['argument', '--option'] in\n")
     assert ended.stderr == (
-        "err\nsigcontract: record: nothing was recorded: no Python process imported a module that is known to use "
+        "err\nsigcontract: record: nothing was recorded: no Python process imported a module known to use "
         "CUDA (--at names others)\n"
     )
     assert list(setting.dumps.iterdir()) == []
@@ -153,8 +153,8 @@ def test_every_graph_is_in_the_dump_and_the_report_says_so(setting: Setting) -> 
 def test_functions_of_unknown_code_are_counted(setting: Setting) -> None:
     ended = setting.run(setting.command("import torch; torch.instantiate(7)"))
     assert (
-        ": the machine code of 1 function is not known, so no other run can be proven to run the same; "
-        "--code all sees more (docs/observe.md says at what risk)\n"
+        ": the machine code of 1 function is unknown, so no other run can be proven equal; "
+        "--code all observes more, at a risk described in docs/observe.md\n"
     ) in ended.stderr
 
 
@@ -192,10 +192,10 @@ def test_dumps_are_named_as_they_are_told(template: str, rank: str | None, name:
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("dump", "the name 'dump' is one for all processes; put {rank} or {pid} into it"),
-        ("../{pid}", "the name '../{pid}' names a folder; give that with -o"),
-        ("{host}-{pid}", "a name has no field 'host'; there are pid, program, rank"),
-        ("{pid", "is no template"),
+        ("dump", "the name 'dump' is the same in every process; add {rank} or {pid}"),
+        ("../{pid}", "the name '../{pid}' names a directory; set it with -o"),
+        ("{host}-{pid}", "a name has no field 'host'; fields: pid, program, rank"),
+        ("{pid", "is not a template"),
     ],
 )
 def test_a_name_that_cannot_be_given_is_wrong_usage(template: str, message: str, setting: Setting) -> None:
@@ -291,17 +291,17 @@ torch.instantiate(4)
     dump = sc.load(path)
     assert isinstance(dump, SignatureDump)
     assert (len(dump.graphs), dump.complete) == (1, complete)
-    assert ("did not end in order: what came after its last write is missing" in ended.stderr) is not complete
+    assert ("did not exit cleanly: graphs after its last write are missing" in ended.stderr) is not complete
 
 
 def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
     program = """
-        import signal, sys, torch
+        import signal, sys, time, torch
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
         signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
         torch.instantiate(2)
         print("ready", flush=True)
-        while True: signal.pause()
+        while True: time.sleep(0.1)  # a signal just before signal.pause() would wait for the next
         """
     command = setting.command(program)
     with subprocess.Popen(
@@ -368,7 +368,7 @@ def test_where_nothing_can_be_written_at_all_the_missing_end_is_reported(setting
         """
     ended = setting.run(setting.command(program))
     assert ended.returncode == 0
-    assert "did not report its end; it had written nothing" in ended.stderr
+    assert "did not exit cleanly and wrote nothing" in ended.stderr
 
 
 def test_the_report_may_be_read_by_programs(setting: Setting) -> None:
@@ -401,18 +401,18 @@ def test_an_interpreter_without_sigcontract_says_so(setting: Setting) -> None:
     [
         (
             ["-o", "/proc/nowhere", "--", "true"],
-            "nothing can be written to /proc/nowhere: No such file or directory; name another folder with -o",
+            "cannot write to /proc/nowhere: No such file or directory; name another directory with -o",
         ),
         (
             ["-o", "{}", "--", "/no/such/program"],
-            "/no/such/program cannot be run: No such file or directory; check its name and that it may be executed",
+            "/no/such/program cannot be run: No such file or directory; check its name and permissions",
         ),
-        (["-o", "{}"], "there is no program to run; give it behind --, as: sigcontract record -o dumps -- python x.py"),
-        (["-o", "{}", "-m"], "-m needs the name of a module; `sigcontract record --help` shows the usage"),
+        (["-o", "{}"], "no program given; put it after --, as in: sigcontract record -o dumps -- python x.py"),
+        (["-o", "{}", "-m"], "-m needs a module name; `sigcontract record --help` shows the usage"),
         (["-o", "{}", "--label", "{size}", "--", "true"], "a label has no field 'size'"),
         (
             ["-o", "{}", "--signal", "SIGNONE", "--", "true"],
-            "there is no signal 'SIGNONE'; give one as SIGUSR2, or none",
+            "no signal 'SIGNONE'; use one such as SIGUSR2, or none",
         ),
     ],
 )
@@ -521,7 +521,7 @@ def test_a_forked_child_that_is_killed_before_it_writes_is_told_of(setting: Sett
         """,
     )
     assert "sigcontract: record: nothing was recorded\n" in ended.stderr
-    assert "did not report its end; it had written nothing\n" in ended.stderr
+    assert "did not exit cleanly and wrote nothing\n" in ended.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
@@ -533,7 +533,7 @@ def test_names_that_are_not_utf8_are_escaped_and_such_a_folder_is_refused(settin
     setting.dumps = setting.folder / name
     ended = setting.run([*setting.record(), "--", sys.executable, "-c", "print('started')"])
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert "\\udcff.py is not UTF-8, so that no report can name it; name another folder with -o\n" in ended.stderr
+    assert "\\udcff.py is not UTF-8, so no report can name it; name another directory with -o\n" in ended.stderr
 
 
 @pytest.mark.parametrize("imported", ["before", "after"])
@@ -570,7 +570,7 @@ def test_a_report_that_cannot_be_read_costs_the_program_no_status(setting: Setti
     ended = setting.run(setting.command(program))
     assert ended.returncode == 17
     assert ended.stderr.count("its report cannot be read (") == 3
-    assert "is another release of sigcontract installed for the program than for this command?" in ended.stderr
+    assert "if the program has another release of sigcontract than this command, install the same one" in ended.stderr
 
 
 def test_a_closed_standard_error_costs_the_program_no_status(setting: Setting) -> None:
@@ -584,11 +584,11 @@ def test_a_signal_to_the_command_alone_reaches_the_program_and_one_to_both_does_
     setting: Setting, number: signal.Signals
 ) -> None:
     program = f"""
-        import signal
+        import signal, time
         signal.signal({number:d}, lambda *_: print("got it", flush=True))
         signal.signal(signal.SIGWINCH, lambda *_: print("and that is all", flush=True) or exit(3))
         print("ready", flush=True)
-        while True: signal.pause()
+        while True: time.sleep(0.1)  # a signal just before signal.pause() would wait for the next
         """
     with subprocess.Popen(
         setting.command(program),

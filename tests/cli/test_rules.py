@@ -48,11 +48,11 @@ def test_json_is_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("rule", "hint"),
     [
-        pytest.param("kernel.cluster", "; near it are kernel.cluster-", id="alike"),
-        pytest.param("split", "; near it are function.split", id="part of one"),
+        pytest.param("kernel.cluster", "; similar: kernel.cluster-", id="alike"),
+        pytest.param("split", "; similar: function.split", id="part of one"),
         pytest.param("qqq", "; `sigcontract rules` lists them", id="like none"),
     ],
 )
 def test_an_unknown_rule_is_refused_with_the_nearest(rule: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", rule]) == 2
-    assert capsys.readouterr().err.startswith(f"sigcontract: error[usage]: no rule is called '{rule}'{hint}")
+    assert capsys.readouterr().err.startswith(f"sigcontract: error[usage]: no rule '{rule}'{hint}")

@@ -17,6 +17,7 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
     assert [(document, version) for document, version, _ in lines] == [
         ("sigcontract.dump", "1"),
         ("sigcontract.dump", "2"),
+        ("sigcontract.dump", "3"),
         ("sigcontract.profile", "1"),
         ("sigcontract.diff", "1"),
         ("sigcontract.diff", "2"),
@@ -58,9 +59,20 @@ def test_a_version_that_never_was_is_an_error(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err.startswith("sigcontract: error[version]: this release reads sigcontract.dump of ")
 
 
+def test_typescript_types_are_printed_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "sigcontract.dump", "3", "--lang", "typescript"]) == 0
+    assert capsys.readouterr().out == (ROOT / "schemas" / "sigcontract.dump-3.d.ts").read_text(encoding="utf-8")
+    assert main(["schema", "--lang", "typescript"]) == 0
+    listed = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    files = [path.name.removesuffix(".d.ts") for path in (ROOT / "schemas").glob("*.d.ts")]
+    assert sorted("-".join(entry) for entry in listed) == sorted(files)
+    assert main(["schema", "sigcontract.dump", "2", "--lang", "typescript"]) == 2
+    assert "error[usage]: sigcontract.dump version 2 has no TypeScript types" in capsys.readouterr().err
+
+
 def test_the_schemas_of_the_project_are_in_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "--check", str(ROOT / "schemas")]) == 0
-    assert capsys.readouterr().out == f"{len(FORMS)} schemas in step\n"
+    assert capsys.readouterr().out == f"{len(FORMS)} schemas up to date\n"
 
 
 def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +82,7 @@ def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys:
     capsys.readouterr()
     assert main(["schema", "--check", str(tmp_path)]) == 1
     assert capsys.readouterr().out == (
-        "sigcontract.dump-2.schema.json is not what the records say; write the files again\n"
+        "sigcontract.dump-2.schema.json does not match the records; write the files again\n"
     )
     assert main(["schema", "--check", str(tmp_path), "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["in_step"] is False
@@ -92,11 +104,15 @@ def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--check", "{}/none"], "error[file]: {}/none is no folder; name the one that holds the schemas"),
+        (["--check", "{}/none"], "error[file]: {}/none is not a directory; name the one with the schemas"),
         (["--write", "/proc/none"], "error[file]: /proc/none cannot be made: No such file or directory; name another"),
         (
             ["sigcontract.dump", "--check", "{}"],
-            "error[usage]: --check and --write take every document; leave DOCUMENT out, or the option",
+            "error[usage]: --check and --write cover every document; drop DOCUMENT or the option",
+        ),
+        (
+            ["--lang", "typescript", "--check", "{}"],
+            "error[usage]: --check and --write apply to JSON Schemas only; name a DOCUMENT for its TypeScript types",
         ),
     ],
 )

@@ -41,7 +41,7 @@ decode/bs=1: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
      3  kernel  1x1x1  128x1x1       0  silu #1
 
 decode/bs=2: 73 nodes (72 kernel, 1 memcpy), 72 edges, sha256:c263bf9ddbb9
-  as decode/bs=1, handles and addresses aside; its functions are others: void gemm<float, 4>(float const*, float*) #2,
+  same as decode/bs=1 except handles and addresses; with other functions: void gemm<float, 4>(float const*, float*) #2,
     norm #2, silu #2
 
 mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges (1 programmatic), sha256:4bcc6225973e
@@ -52,7 +52,7 @@ mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges (1 programmatic), sha256:4
      2  graph                           2 nodes  [after nothing]
    2.0  memset                          256 x 4 B = 0xff
    2.1  kernel  1x1x1  128x1x1       0  norm #3
-     3  opaque                          CUgraphNodeType 77, no record for it here  [after -2,-1]
+     3  opaque                          CUgraphNodeType 77, without a record  [after -2,-1]
 """
 
 PROFILE = DriverProfile(
@@ -113,7 +113,7 @@ def test_one_graph_can_be_chosen(dump: str, capsys: pytest.CaptureFixture[str]) 
 def test_a_label_that_is_not_there_names_the_nearest(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", dump, "--graph", "decode/bs=12"]) == 2
     assert capsys.readouterr().err == (
-        "sigcontract: error[usage]: there is no graph 'decode/bs=12' in the dump; the nearest is 'decode/bs=2'\n"
+        "sigcontract: error[usage]: no graph 'decode/bs=12' in the dump (did you mean 'decode/bs=2'?)\n"
     )
 
 
@@ -164,7 +164,7 @@ def test_an_incomplete_dump_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = tmp_path / "cut.dump.json"
     save(SignatureDump(environment=DUMP.environment, profile=None, complete=False, graphs=(), extensions={}), path)
     assert main(["show", str(path)]) == 0
-    assert capsys.readouterr().out.startswith("0 graphs, INCOMPLETE: what came after the last write is missing;")
+    assert capsys.readouterr().out.startswith("0 graphs, INCOMPLETE: graphs after the last write are missing;")
 
 
 def test_functions_without_a_handle_are_called_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -310,7 +310,7 @@ def test_every_row_says_what_its_node_does(capsys: pytest.CaptureFixture[str]) -
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     said = {line.split()[1]: line.split(maxsplit=2)[2] for line in lines if line[:6].strip().isdecimal()}
     assert said["batch_mem_op"] == "write_value_32 [0x7f248de00000] = 0x2a"
-    assert said["mem_free"] == "frees what node -2 allocates"
+    assert said["mem_free"] == "frees the allocation of node -2"
     assert said["host"] == "function 0x7f26aeb74fe0"
     assert said["wait_event"] == said["event_record"] == "event 0x3cc68f60"
     assert said["empty"] == "no work"

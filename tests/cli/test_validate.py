@@ -143,7 +143,7 @@ def test_a_dump_that_was_cut_off_is_valid_and_said_to_be_incomplete(
     save(replace(DUMP, complete=False), cut)
     assert main(["validate", str(cut)]) == 0
     shown = capsys.readouterr().out
-    assert shown.endswith(", incomplete: what came after its writer's last write is missing\n")
+    assert shown.endswith(", incomplete: graphs after the last write are missing\n")
 
 
 def test_a_grid_that_is_no_multiple_of_its_cluster_is_remarked(
@@ -158,10 +158,10 @@ def test_a_grid_that_is_no_multiple_of_its_cluster_is_remarked(
     save(replace(DUMP, graphs=entries), path)
     assert main(["validate", str(path)]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "  remark: odd: nodes[1]: grid 7x1x1 is no multiple of cluster 2x1x1: no launch takes that"
+        "  remark: odd: nodes[1]: grid 7x1x1 is not a multiple of cluster 2x1x1; such a launch fails"
     ]
     save(replace(DUMP, graphs=(LabeledGraph(label="odd", graph=graph(full_kernel(function=compiled, grid=6))),)), path)
     assert main(["validate", str(path), "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["files"]
-    message = "nodes[0]: grid 6x1x1 is no multiple of cluster 4x1x1: no launch takes that"
+    message = "nodes[0]: grid 6x1x1 is not a multiple of cluster 4x1x1; such a launch fails"
     assert found["remarks"] == [{"label": "odd", "message": message}]

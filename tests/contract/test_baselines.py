@@ -49,10 +49,10 @@ def test_a_contract_with_one_golden_dump_takes_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "text", "reason"),
     [
-        (replace(dump(ONE), complete=False), 'golden = "a.dump.json"\n', "cut off or empty"),
-        (dump(), 'golden = "a.dump.json"\n', "cut off or empty"),
+        (replace(dump(ONE), complete=False), 'golden = "a.dump.json"\n', "truncated or empty"),
+        (dump(), 'golden = "a.dump.json"\n', "truncated or empty"),
         (dump(ONE), "graphs = 1\n", "names no golden dump"),
-        (dump(ONE), 'golden = "a.dump.json"\n[[graph]]\ngolden_graph = "g0"\n', "names golden_graph"),
+        (dump(ONE), 'golden = "a.dump.json"\n[[graph]]\ngolden_graph = "g0"\n', "sets golden_graph"),
         (dump(ONE), 'golden = "a.dump.json"\n[[graph]]\nlabel = "x"\n', "no graph of the dump belongs to a.dump.json"),
     ],
 )

@@ -75,7 +75,7 @@ def test_the_report_says_what_was_found_where_it_was_agreed_and_what_decided(tmp
         .startswith('{"label":"g0"')
     )
     assert check.expected == "as the graph of its label in golden.dump.json, at worst updatable"
-    assert check.found == "1 difference: 1 not agreed, the worst stale"
+    assert check.found == "1 difference: 1 not allowed, worst verdict stale"
     assert [(each.answer, each.decided_by, each.finding.rule) for each in check.findings] == [
         ("failed", "worst", "kernel.cluster-dim")
     ]
@@ -269,7 +269,7 @@ def test_many_graphs_are_held_against_one_golden_graph(tmp_path: Path) -> None:
     text = GOLDEN + '[[graph]]\ngolden_graph = "g0"\nvary = ["grid_dim"]\n'
     report = checked(tmp_path, new(BASE, WIDER, STALE), text, golden=dump(BASE))
     assert [clauses(report)["contract.golden", f"g{place}"] for place in range(3)] == ["passed", "passed", "failed"]
-    with pytest.raises(UsageError, match="there is no graph 'g7' in "):
+    with pytest.raises(UsageError, match="no graph 'g7' in "):
         checked(tmp_path, new(BASE), GOLDEN + '[[graph]]\ngolden_graph = "g7"\n', golden=dump(BASE))
 
 

@@ -164,7 +164,7 @@ def test_a_run_that_cannot_be_replaced_stays_whole(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("run_id", ["", "a/b", "..", "x" * 101, "a b"])
 def test_a_name_that_is_no_folder_of_its_own_is_refused(run_id: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not a name for a run"):
+    with pytest.raises(UsageError, match="is not a run name"):
         export_dataset(job([8]), tmp_path, run_id=run_id)
     assert list(tmp_path.iterdir()) == []
 
@@ -249,9 +249,9 @@ def test_every_query_says_what_it_answers_and_each_of_its_columns(tmp_path: Path
 @pytest.mark.parametrize(
     ("query", "engine", "kind", "said"),
     [
-        ("who", "duckdb", UsageError, "there is no query 'who'; there are changes, divergence, kernels, sharing"),
+        ("who", "duckdb", UsageError, "no query 'who'; use one of changes, divergence, kernels, sharing"),
         ("missing.sql", "duckdb", FileError, "cannot read missing.sql"),
-        ("kernels", "oracle", UsageError, "there is no engine 'oracle'; use duckdb, or sc://HOST:PORT"),
+        ("kernels", "oracle", UsageError, "no engine 'oracle'; use duckdb, or sc://HOST:PORT"),
         ("kernels", "sc://", UsageError, "names no host"),
         ("kernels", "sc://127.0.0.1:x", UsageError, "is not an address"),
         ("kernels", "sc://127.0.0.1:1", EngineError, "no Spark Connect server answers at 127.0.0.1:1"),
@@ -285,7 +285,7 @@ def test_a_query_that_the_engine_refuses_and_a_damaged_part_are_errors_of_ours(t
 def test_a_memory_limit_is_a_size(tmp_path: Path) -> None:
     export_dataset(job([8, 8]), tmp_path)
     assert query_dataset("kernels", tmp_path, memory_limit="64MB").rows != ()
-    with pytest.raises(UsageError, match="is not a size; give one such as 512MB or 4GB"):
+    with pytest.raises(UsageError, match="is not a size; use one such as 512MB or 4GB"):
         query_dataset("kernels", tmp_path, memory_limit="1'; DROP")
 
 

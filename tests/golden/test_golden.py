@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 import sigcontract as sc
 from sigcontract.golden import (
+    compare_with_golden,
     decode_golden,
     golden_bytes,
     golden_file,
     golden_of,
-    hold_against_golden,
     in_ci,
     pending_file,
     pending_files,
@@ -37,13 +37,13 @@ def test_a_golden_of_a_recording_is_a_valid_dump_of_the_same_digests(path: Path,
     assert read == golden
     digests = {entry.label: sc.portable_digest(entry.graph) for entry in recorded.graphs}
     assert {entry.label: sc.portable_digest(entry.graph) for entry in read.graphs} == digests
-    assert hold_against_golden(golden, file).state == "same"
+    assert compare_with_golden(golden, file).state == "same"
 
 
 def test_a_golden_that_an_earlier_release_wrote_still_agrees() -> None:
     """Every kind of node, its listing included: a change of words there would fail the goldens of every user."""
     recorded = golden_of(sc.load(ROOT / "examples" / "nodes.dump.json", expect=sc.SignatureDump))
-    assert hold_against_golden(recorded, Path(__file__).with_name("accepted.json")).state == "same"
+    assert compare_with_golden(recorded, Path(__file__).with_name("accepted.json")).state == "same"
 
 
 @given(graph=graphs())
@@ -121,9 +121,9 @@ def test_what_both_leave_open_is_named_and_keeps_a_strict_check_from_passing(tmp
     graph = build.graph(without_code(NORM))
     file = agreed(graph, tmp_path)
     for known in (True, False):
-        found = hold_against_golden(golden_of(dump(graph)), file, environment_known=known)
+        found = compare_with_golden(golden_of(dump(graph)), file, environment_known=known)
         assert (found.state, found.open) == ("same", ("function.code-unknown",))
-        assert hold_against_golden(golden_of(dump(graph)), file, strict=True).state == "undetermined"
+        assert compare_with_golden(golden_of(dump(graph)), file, strict=True).state == "undetermined"
 
 
 def test_a_capture_of_the_same_nodes_in_another_order_agrees(tmp_path: Path) -> None:
@@ -131,21 +131,21 @@ def test_a_capture_of_the_same_nodes_in_another_order_agrees(tmp_path: Path) -> 
     first, second = (build.graph(*order, edges=[[], [0], [0]]) for order in (nodes, other))
     file = agreed(first, tmp_path)
     for strict in (False, True):
-        assert hold_against_golden(golden_of(again(second)), file, strict=strict).state == "same"
+        assert compare_with_golden(golden_of(again(second)), file, strict=strict).state == "same"
 
 
 def test_a_strict_check_of_what_is_known_passes_whatever_the_environment(tmp_path: Path) -> None:
     file = agreed(build.graph(NORM), tmp_path)
     recorded = golden_of(again(build.graph(NORM)))
     other = replace(recorded, environment=replace(recorded.environment, cuda_driver_version=12080))
-    assert hold_against_golden(other, file, strict=True).state == "same"
+    assert compare_with_golden(other, file, strict=True).state == "same"
 
 
 def test_a_bare_signature_is_compared_under_the_golden_s_environment(tmp_path: Path) -> None:
     file = agreed(build.graph(NORM), tmp_path)
     unknown = environment(cuda_driver_version=None, display_driver_version=None, devices=())
     bare = replace(golden_of(dump(build.graph(GEMM))), environment=unknown)
-    found = hold_against_golden(bare, file, environment_known=False)
+    found = compare_with_golden(bare, file, environment_known=False)
     assert found.state == "different"
     assert found.comparison is not None
     assert found.comparison.diff.environment == ()
@@ -181,7 +181,7 @@ def test_pending_files_are_searched_in_folders_of_goldens_alone(tmp_path: Path) 
     pending = tmp_path / "goldens/a/x.json.new"
     assert list(pending_files([tmp_path, pending])) == [pending]
     assert list(pending_files([tmp_path / "goldens" / "a"])) == [pending]
-    with pytest.raises(sc.UsageError, match="is no pending golden"):
+    with pytest.raises(sc.UsageError, match="is not a pending golden"):
         list(pending_files([tmp_path / "goldens/a/x.json"]))
     with pytest.raises(sc.UsageError, match="does not exist"):
         list(pending_files([tmp_path / "gone"]))

@@ -49,11 +49,11 @@ def test_every_number_of_a_process_is_declared_and_of_the_right_kind() -> None:
     assert {name: kinds for name, kinds in declared.items() if kinds} == DECLARED
 
 
-def test_a_handle_that_does_not_say_what_it_stands_for_is_refused() -> None:
+def test_a_handle_without_a_declared_kind_is_refused() -> None:
     class Silent(Record, frozen=True, kw_only=True):
         stream: Annotated[Handle | None, Meta(description="CUstream.")]
 
-    with pytest.raises(TypeError, match=r"Silent\.stream is a Handle; say what it stands for"):
+    with pytest.raises(TypeError, match=r"Silent\.stream is a Handle; declare its kind"):
         local_fields(Silent)
 
 

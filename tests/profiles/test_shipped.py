@@ -40,6 +40,6 @@ def test_a_profile_that_is_not_shipped_is_a_usage_error() -> None:
     with pytest.raises(UsageError) as caught:
         shipped_profile("nvidia-b300-cuda-13.0")
     assert str(caught.value) == (
-        "there is no shipped profile 'nvidia-b300-cuda-13.0', only nvidia-h200-cuda-13.0; "
-        "to measure one, run: sigcontract doctor"
+        "no shipped profile 'nvidia-b300-cuda-13.0'; shipped: nvidia-h200-cuda-13.0. "
+        "To measure one, run: sigcontract doctor"
     )

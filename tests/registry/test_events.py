@@ -97,7 +97,7 @@ def test_what_a_callback_raises_leaves_the_call_that_had_done_its_work() -> None
         registry.close()
     assert [type(error).__name__ for error in caught.value.errors] == ["DriverCallError", "LookupError"]
     assert str(caught.value).startswith(
-        "executables that could not be destroyed and may still hold memory: 1; "
-        "calls of reset() or of the callback that failed: 1; the first: cuGraphExecDestroy"
+        "executables not destroyed, whose memory may leak: 1; "
+        "failed calls of reset() or of the callback: 1; the first: cuGraphExecDestroy"
     )
     assert registry.closed

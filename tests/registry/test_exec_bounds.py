@@ -78,7 +78,7 @@ def test_a_group_whose_executable_is_evicted_takes_members_and_tries_the_update_
         second = registry.register(rig.graph(2), "two")
         assert second.shares_with == (first,)
         assert str(second.reason) == (
-            "shares the executable of one: predicted identical, to be tried at replay, since it is evicted"
+            "shares the executable of one: predicted identical, to be tried at replay, as it is evicted"
         )
         assert rig.fake.calls["cuGraphExecUpdate"] == 0
         assert replayed(rig, second, first, second) == [{2}, {1}, {2}]
@@ -134,7 +134,7 @@ def test_a_released_executable_makes_room() -> None:
 @pytest.mark.parametrize("bound", [0, -1, True, 1.5, "8"])
 @pytest.mark.parametrize("name", ["max_execs", "max_bytes"])
 def test_what_is_no_bound_is_refused(name: str, bound: Any) -> None:
-    with pytest.raises(UsageError, match=f"{name} is a positive int or None, not {bound!r}; to launch at all takes"):
+    with pytest.raises(UsageError, match=f"{name} must be a positive int or None, not {bound!r}"):
         GraphExecRegistry(Rig().driver, profile=PROFILE, **{name: bound})
 
 

@@ -16,14 +16,14 @@ def test_what_is_no_entry_is_refused(what: str) -> None:
     with closed(rig.registry(), rig) as registry:
         entry = registry.register(rig.graph(1))
         given: Any = {"capture": Capture(rig.builder(2)), "number": 0, "label": "bs=1"}[what]
-        message = f"a {type(given).__name__} is no entry; give what register() returned"
+        message = f"a {type(given).__name__} is not an entry; pass a result of register()"
         for call in (registry.release, registry.replay, lambda other: registry.why_not(entry, other)):
             with pytest.raises(UsageError, match=re.escape(message)):
                 call(given)
 
 
 def test_a_policy_in_the_place_of_the_driver_is_told() -> None:
-    with pytest.raises(UsageError, match="a str is no driver; leave it out, and name policy= and profile="):
+    with pytest.raises(UsageError, match="a str is not a driver; omit it, or pass policy= and profile= by keyword"):
         GraphExecRegistry("share")  # type: ignore[arg-type]  # the mistake that is tested
     with pytest.raises(UsageError, match="profile is to be a DriverProfile, not a str"):
         Rig().registry(profile="nvidia-h200-cuda-13.0")

@@ -65,7 +65,7 @@ def test_a_graph_that_the_device_updates_is_neither_shared_nor_probed() -> None:
     with closed(rig.registry(), rig) as registry:
         entries = [registry.register(_updatable_by_the_device(rig)) for _ in range(2)]
         assert [str(entry.reason) for entry in entries] == [
-            "nodes[2] is device-updatable: cuGraphExecUpdate takes no such graph, so it is not shared"
+            "nodes[2] is device-updatable, which cuGraphExecUpdate rejects, so it is not shared"
         ] * 2
         assert (rig.execs(), rig.fake.calls["cuGraphExecUpdate"]) == (2, 0)
 

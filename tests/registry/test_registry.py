@@ -333,7 +333,7 @@ def test_what_is_no_graph_is_refused_by_the_reader() -> None:
     [
         ({"policy": "portable"}, "executables cannot be shared under policy 'portable'; use one of exact, share, "),
         ({"on_undetermined": "hope"}, "on_undetermined is 'own-exec' or 'raise', not 'hope'"),
-        ({"flags": 4}, "instantiation flags 0x4 cannot be used here; 1 and 8 can"),
+        ({"flags": 4}, "instantiation flags 0x4 are not supported; use 1, 8 or both"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(options: dict[str, Any], message: str) -> None:

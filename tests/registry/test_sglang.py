@@ -71,7 +71,7 @@ def test_it_is_put_in_the_place_of_the_class_that_sglang_looks_up(
     registry = mixin.build()
     assert isinstance(registry, DedupedCudaGraphRegistry)
     assert registry.registry.policy == "share-functions"
-    assert "SGLang shares executables of CUDA graphs by sigcontract in this process" in caplog.text
+    assert "sigcontract shares SGLang's CUDA graph executables in this process" in caplog.text
     registry.close()
 
 
@@ -82,12 +82,12 @@ def test_what_sglang_would_pass_over_in_silence_is_told(mixin: ModuleType, wrong
     elif wrong == "no class":
         del mixin.DedupedCudaGraphRegistry
     message = {
-        "option": r"cannot be made with these options: got an unexpected keyword argument 'polcy'",
+        "option": r"rejects these options: got an unexpected keyword argument 'polcy'",
         "policy": r"executables cannot be shared under policy 'portable'",
         "profile": r"profile is to be a DriverProfile, not a str",
-        "bound": r"max_execs is a positive int or None, not 0",
-        "no mixin": r"cuda_graph_dedup_mixin cannot be imported \(.*\); there is nothing to replace",
-        "no class": r"has no DedupedCudaGraphRegistry; there is nothing to replace",
+        "bound": r"max_execs must be a positive int or None, not 0",
+        "no mixin": r"cuda_graph_dedup_mixin cannot be imported \(.*\); nothing to replace",
+        "no class": r"has no DedupedCudaGraphRegistry; nothing to replace",
     }[wrong]
     options: dict[str, dict[str, Any]] = {
         "option": {"polcy": "share"},

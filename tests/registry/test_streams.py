@@ -110,7 +110,7 @@ def test_what_is_no_stream_is_refused(stream: Any) -> None:
     rig = Rig()
     with closed(rig.registry(), rig) as registry:
         entry = registry.register(rig.graph(1))
-        with pytest.raises(UsageError, match=rf"a {type(stream).__name__} is no stream; give an int of 64 bits"):
+        with pytest.raises(UsageError, match=rf"a {type(stream).__name__} is not a stream; pass a 64-bit int"):
             entry.replay(stream)
         assert rig.replayed(entry.replay) == {1}
 
@@ -121,5 +121,5 @@ def test_a_number_of_more_than_64_bits_is_no_stream(stream: int) -> None:
     rig = Rig()
     with closed(rig.registry(), rig) as registry:
         entry = registry.register(rig.graph(1))
-        with pytest.raises(UsageError, match=f"{stream} is no stream; give an int of 64 bits"):
+        with pytest.raises(UsageError, match=f"{stream} is not a stream; pass a 64-bit int"):
             entry.replay(stream)

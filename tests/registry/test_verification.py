@@ -42,7 +42,7 @@ def test_a_driver_that_answers_success_and_changes_nothing_is_caught_at_register
         )
         assert str(next(event for event in events if isinstance(event, UpdateUnverified))) == (
             "graph 2: the driver accepted an update at register that stand-in kernels do not confirm (kernels launched "
-            "unlike in a fresh executable: 2, the first at nodes[0]); the graph has its own executable"
+            "differently than by a fresh executable: 2, the first at nodes[0]); the graph has its own executable"
         )
 
 
@@ -152,5 +152,5 @@ def test_a_driver_that_cannot_load_kernels_cannot_verify() -> None:
     class Minimal:
         def graph_exec_update(self) -> None: ...
 
-    with pytest.raises(UsageError, match="a Minimal cannot load stand-in kernels; leave verify='first-use' out"):
+    with pytest.raises(UsageError, match="a Minimal cannot load stand-in kernels; omit verify='first-use'"):
         GraphExecRegistry(Minimal(), profile=PROFILE, verify="first-use")  # type: ignore[arg-type]  # the mistake

@@ -53,7 +53,7 @@ def test_a_kernel_that_is_not_there_or_too_often_shows_the_graph(fork: GraphStru
 
 def test_counts_by_type(fork: GraphStructure) -> None:
     assert fork.counts(kernel=3, memcpy=1, memset=0) == {"kernel": 3, "memcpy": 1}
-    assert failure(lambda: fork.counts(memset=1)).startswith("fork: expected memset=1; there are kernel=3, memcpy=1")
+    assert failure(lambda: fork.counts(memset=1)).startswith("fork: expected memset=1, found kernel=3, memcpy=1")
 
 
 def test_a_path_is_returned_or_its_absence_explained(fork: GraphStructure) -> None:
@@ -62,7 +62,7 @@ def test_a_path_is_returned_or_its_absence_explained(fork: GraphStructure) -> No
     said = failure(lambda: fork.path("tail", "norm"))
     assert said.startswith(
         "fork: no path leads from 1 of 'tail' (nodes 3) to 1 of 'norm' (nodes 0); "
-        "the other way round there is one: 0, 1, 3\n"
+        "there is a path in the opposite direction: 0, 1, 3\n"
     )
     assert failure(lambda: fork.path("none", "norm")).startswith("fork: expected at least one node matching 'none'")
 
@@ -131,7 +131,7 @@ def test_a_graph_of_a_dump_is_chosen_by_its_label(tmp_path: Path) -> None:
     assert fixture(tmp_path).graph(both, "g1").graph is FORK
     assert fixture(tmp_path).graph(dump(FORK)).label == "g0"
     assert fixture(tmp_path).graph(FORK).label == "test_a"
-    with pytest.raises(sc.UsageError, match="the dump has 2 graphs; give the label of one"):
+    with pytest.raises(sc.UsageError, match="the dump has 2 graphs; pass the label of one"):
         fixture(tmp_path).graph(both)
     with pytest.raises(sc.UsageError, match="g9"):
         fixture(tmp_path).graph(both, "g9")
@@ -145,11 +145,11 @@ def test_executables_are_counted_and_a_limit_shows_what_keeps_graphs_apart(tmp_p
     assert ask([narrow, wide], "exact") == 2
     said = failure(lambda: ask([narrow, build.graph(TAIL)], at_most=1))
     assert said.startswith("expected at most 1 executable under share, found 2\n\nshare: 2 graphs, 2 executables\n")
-    assert "alone: graph 0\n    nearest is graph 1, kept apart by\n" in said
+    assert "alone: graph 0\n    closest match: graph 1; differences:\n" in said
 
 
 def test_executables_of_what_may_be_missing_are_not_counted(tmp_path: Path) -> None:
     with pytest.raises(sc.NotComparableError, match="incomplete or empty"):
         fixture(tmp_path).executables(dump())
-    with pytest.raises(sc.UsageError, match="give all as one kind"):
+    with pytest.raises(sc.UsageError, match="pass one kind"):
         fixture(tmp_path).executables([FORK, 4096])

@@ -1,6 +1,7 @@
 """Generated files: written, checked, and never changed where they are released."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,14 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     page = Path("page.md")
     (tmp_path / page).write_text("# A page\n\n```console\n$ echo one; echo two\none\n```\n")
     monkeypatch.setattr(sessions, "PAGES", (page,))
+    monkeypatch.setattr(generate, "_generate_types", _stand_in_for_node)
     return tmp_path
+
+
+def _stand_in_for_node(root: Path) -> None:
+    for schema in (root / "schemas").glob("*.schema.json"):
+        types = schema.with_name(schema.name.replace(".schema.json", ".d.ts"))
+        types.write_text(f"// Types, sha256 {sha256(schema.read_bytes()).hexdigest()}.\n")
 
 
 def test_what_was_written_is_in_step(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,6 +56,19 @@ def test_a_schema_that_nothing_makes_is_out_of_step_and_goes(tree: Path) -> None
     assert generate.main(["--check"], tree) == 1
     assert generate.main([], tree) == 0
     assert not (tree / "schemas" / "sigcontract.gone-1.schema.json").exists()
+
+
+def test_types_of_a_schema_that_changed_are_out_of_step(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generate.main([], tree)
+    types = tree / "schemas" / "sigcontract.dump-3.d.ts"
+    types.write_text("// Types, sha256 0.\n")
+    capsys.readouterr()
+    assert generate.main(["--check"], tree) == 1
+    told = capsys.readouterr()
+    assert told.out.endswith("\nsigcontract.dump-3.d.ts\n")
+    assert told.err == "types: out of step; run: make generated\n"
+    assert generate.main([], tree) == 0
+    assert generate.main(["--check"], tree) == 0
 
 
 def test_a_released_schema_is_not_overwritten(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sigcontract.errors import DecodeError
+from sigcontract.wire.decoder_errors import step
 from sigcontract.wire.duplicates import refuse_duplicate_keys
 from tests.strategies import LAWS, json_values
 
@@ -83,7 +84,7 @@ def test_forms_longer_than_needed_are_walked_over_too(small: bytes) -> None:
 def test_a_key_twice_is_told_with_its_path(data: bytes, path: str) -> None:
     with pytest.raises(DecodeError) as caught:
         refuse_duplicate_keys(data, b"", text=True)
-    assert str(caught.value) == f"this key is there twice; which value holds cannot be told (at {path})"
+    assert str(caught.value) == f"duplicate key; the value is ambiguous (at {path})"
     assert caught.value.code == "duplicate_key"
 
 
@@ -105,4 +106,4 @@ def test_one_key_more_is_found_however_the_text_is_laid_out(value: dict[str, Any
     longer = "{" + json.dumps(key) + colon + "0," + text.removeprefix("{")
     again = msgspec.json.encode(value)
     assert twice(text.encode(), again=again, text=True) is None
-    assert twice(longer.encode(), again=again, text=True) == f"$.{key}"
+    assert twice(longer.encode(), again=again, text=True) == f"${step(key)}"

@@ -26,7 +26,7 @@ SCHEMAS = Path(__file__).parents[2] / "schemas"
 
 def test_the_files_say_what_the_records_say() -> None:
     assert check_files(SCHEMAS) == []
-    assert len(list(SCHEMAS.iterdir())) == len(FORMS) + 1
+    assert len(list(SCHEMAS.glob("*.json"))) == len(FORMS) + 1
 
 
 @pytest.mark.parametrize(("document", "version"), FORMS)
@@ -39,12 +39,12 @@ def test_a_schema_is_one_of_2020_12_with_its_own_name(document: str, version: in
     assert schema_text(document, version) == json.dumps(found, indent=2, sort_keys=True) + "\n"
 
 
-def test_the_newest_version_is_the_default() -> None:
+def test_the_version_that_is_written_is_the_default() -> None:
     assert schema("sigcontract.dump")["$id"].endswith(":2")
     with pytest.raises(VersionError, match=r"'sigcontract\.contact' is no document of sigcontract"):
         schema("sigcontract.contact")
-    with pytest.raises(VersionError, match="version 1 and 2, not 3"):
-        schema("sigcontract.dump", 3)
+    with pytest.raises(VersionError, match="version 1 and 2 and 3, not 4"):
+        schema("sigcontract.dump", 4)
 
 
 @pytest.mark.parametrize("cls", [SignatureDump, DriverProfile, DumpDiff])
@@ -110,12 +110,15 @@ def test_every_sentence_of_a_field_is_in_the_schema() -> None:
 def test_every_field_without_a_default_is_required_and_no_other_is_taken(document: str, version: int) -> None:
     found = schema(document, version)
     for record in [found, *found["$defs"].values()]:
-        if record["type"] == "object":
+        if record["type"] == "object" and "oneOf" not in record:
             fields = record["properties"]
             # What people write by hand says what stands for a key that is left out; what a program writes is whole.
             left_out = [name for name in fields if "default" in fields[name]]
-            assert record["required"] == [name for name in fields if name not in left_out]
             assert not left_out or document == "sigcontract.contract"
+            # Version 3 of the dump leaves out a record that is not known.
+            if (document, version) == ("sigcontract.dump", 3):
+                left_out += [name for name in fields if "eft out" in fields[name].get("description", "")]
+            assert record["required"] == [name for name in fields if name not in left_out]
             assert record["additionalProperties"] is False
 
 
@@ -128,7 +131,7 @@ def test_a_draft_follows_the_records_and_a_release_never_changes(
     with monkeypatch.context() as patched:
         patched.setattr(schema_module, "_DIALECT", "another")
         assert check_files(tmp_path)[:2] == [
-            "sigcontract.dump-1.schema.json is not what the records say; write the files again",
+            "sigcontract.dump-1.schema.json does not match the records; write the files again",
             "sigcontract.dump-1.schema.json has another sha256 than index.json says; write the files again",
         ]
         write_files(tmp_path)
@@ -139,7 +142,7 @@ def test_a_draft_follows_the_records_and_a_release_never_changes(
         patched.setattr(schema_module, "_DIALECT", "another")
         assert (
             "sigcontract.dump-1.schema.json has another sha256 than index.json says; "
-            "it is released and cannot change: make a new version"
+            "it is released and cannot change: add a new version"
         ) in check_files(tmp_path)
         before = sorted((file.name, file.read_bytes()) for file in tmp_path.iterdir())
         with pytest.raises(UsageError, match=r"make a new version of sigcontract\.dump"):
@@ -181,7 +184,7 @@ def test_only_the_wording_of_a_released_schema_may_change(tmp_path: Path, monkey
     before = (tmp_path / "index.json").read_bytes()
     monkeypatch.setattr(AttributeProfile, "__doc__", "Better words.")
     assert check_files(tmp_path) == [
-        "sigcontract.profile-1.schema.json is not what the records say; write the files again"
+        "sigcontract.profile-1.schema.json does not match the records; write the files again"
     ]
     write_files(tmp_path)
     assert check_files(tmp_path) == []
@@ -195,8 +198,8 @@ def test_a_missing_or_a_foreign_file_is_out_of_step(tmp_path: Path) -> None:
     index = {"schemas": [*_entries(tmp_path), _entries(tmp_path)[0] | {"file": "old-0.schema.json"}]}
     (tmp_path / "index.json").write_text(json.dumps(index))
     assert check_files(tmp_path) == [
-        "sigcontract.diff-1.schema.json is not what the records say; write the files again",
-        "old-0.schema.json is in index.json, and no such document is read",
+        "sigcontract.diff-1.schema.json does not match the records; write the files again",
+        "old-0.schema.json is in index.json, but no such document exists",
     ]
 
 
@@ -210,7 +213,7 @@ def test_the_files_are_written_from_a_command_line(tmp_path: Path) -> None:
     failed = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == (
-        "sigcontract.dump-1.schema.json is released and cannot change; make a new version of sigcontract.dump\n"
+        "sigcontract.dump-1.schema.json is released and cannot change; add a new version of sigcontract.dump\n"
     )
 
 

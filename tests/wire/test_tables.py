@@ -114,7 +114,7 @@ def test_a_tag_is_only_where_it_cannot_be_left_out(form: Form) -> None:
                 if info.tag is not None and not in_union:
                     yield info.cls
                 for field in info.fields:
-                    assert field.required or form.by_hand
+                    assert field.required or form.by_hand or msgspec.UNSET in info.cls.__struct_defaults__
                     yield from alone(field.type)
             case _:
                 assert not isinstance(info, types.CollectionType)

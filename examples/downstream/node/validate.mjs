@@ -13,7 +13,7 @@ if (!folder || files.length === 0) {
   process.exit(2);
 }
 
-const ajv = new Ajv2020({ allErrors: true });
+const ajv = new Ajv2020({ allErrors: true, discriminator: true });
 const validators = new Map();
 for (const name of readdirSync(folder)) {
   if (!name.endsWith(".schema.json")) continue;

@@ -1,7 +1,7 @@
 """Protocols of the driver calls that sigcontract makes; the real and the fake driver implement them.
 
 Handles are plain integers; 0 if none. Every method raises `DriverCallError` if the driver fails, and
-`DriverUnavailableError` if the call needs a current context and there is none, or the driver lacks the function.
+`DriverUnavailableError` if no context is current where one is needed, or the driver lacks the function.
 """
 
 from collections.abc import Mapping, Sequence
@@ -144,7 +144,7 @@ class ReadApi(Protocol):
     def kernel_params(self, nodes: Sequence[int]) -> bytes:
         """cuGraphKernelNodeGetParams of each node: 72 bytes each, kernelParams and extra zeroed.
 
-        Those two point into memory that the driver owns, differ from node to node and say nothing of the kernel.
+        Both point into driver memory, differ between nodes and carry nothing about the kernel.
         """
         ...
 
@@ -197,11 +197,11 @@ class ReadApi(Protocol):
         ...
 
     def conditional_params(self, node: int) -> ConditionalNodeParams | None:
-        """cuGraphNodeGetParams of a conditional node, or None where the driver has no such call (before 13.2)."""
+        """cuGraphNodeGetParams of a conditional node, or None if the driver lacks the call (before 13.2)."""
         ...
 
     def pointer_attributes(self, address: int) -> PointerAttributes | None:
-        """cuPointerGetAttributes, or None where the driver will not say."""
+        """cuPointerGetAttributes, or None if the driver refuses."""
         ...
 
     def kernel_name(self, kern: int) -> bytes:
@@ -217,16 +217,16 @@ class ReadApi(Protocol):
         ...
 
     def function_attribute(self, func: int, attribute: int) -> int | None:
-        """cuFuncGetAttribute (CUfunction_attribute), or None where the driver will not say."""
+        """cuFuncGetAttribute (CUfunction_attribute), or None if the driver refuses."""
         ...
 
     def function_parameters(self, func: int) -> list[tuple[int, int]] | None:
-        """cuFuncGetParamInfo of each parameter: offset and size in bytes; None where the driver will not say."""
+        """cuFuncGetParamInfo of each parameter: offset and size in bytes; None if the driver refuses."""
         ...
 
 
 class DriverApi(ReadApi, Protocol):
-    """What the library needs of a driver: reading graphs, and making, updating and running executables."""
+    """Calls that read graphs and that instantiate, update and launch executables."""
 
     def mem_get_info(self) -> tuple[int, int]:
         """cuMemGetInfo of the current context: free and total bytes."""
@@ -254,10 +254,10 @@ class DriverApi(ReadApi, Protocol):
 
 
 class BuildApi(DriverApi, Protocol):
-    """What measuring a driver needs besides: modules, memory, streams, and graphs made by hand or by capture."""
+    """Calls that measuring needs in addition: modules, memory, streams, explicit and captured graphs."""
 
     def primary_context_retain(self, device: int) -> int:
-        """cuDevicePrimaryCtxRetain: a CUcontext, to be given back with `primary_context_release`."""
+        """cuDevicePrimaryCtxRetain: a CUcontext; release it with `primary_context_release`."""
         ...
 
     def primary_context_release(self, device: int) -> None:

@@ -143,24 +143,24 @@ class BuildCalls:
         self.library.call("cuGraphKernelNodeSetAttribute", node, attribute_id, value)
 
     def _made(self, name: str, *arguments: object) -> int:
-        """Call a function whose first argument takes the handle that it gives."""
+        """Call a function that stores the new handle in its first argument."""
         handle = c_void_p()
         self.library.call(name, byref(handle), *arguments)
         return handle.value or 0
 
     def _given(self, name: str, owner: int) -> int:
-        """Call a function that gives a handle, or an address, of what comes first among its arguments."""
+        """Call a getter of a handle or address."""
         handle = c_void_p()
         self.library.call(name, owner, byref(handle))
         return handle.value or 0
 
 
 def handle_array(handles: Sequence[int]) -> "Array[c_uint64]":
-    """Return handles as C takes them."""
+    """Return handles as a C array."""
     return (c_uint64 * len(handles))(*handles)
 
 
 def _parameters(launch: KernelLaunch) -> tuple["Array[c_void_p]", list[Any]]:
-    """Return kernelParams, and the buffers that it points to, to be kept until the call is over."""
+    """Return kernelParams and the buffers it points to; keep both until the call returns."""
     kept = [create_string_buffer(argument, len(argument)) for argument in launch.arguments]
     return (c_void_p * max(len(kept), 1))(*map(addressof, kept)), kept

@@ -13,7 +13,7 @@ __all__ = ["FUNCTIONS", "Entry"]
 class Entry(NamedTuple):
     """One C function: ``PFN_<name>_v<cuda_version>`` of cudaTypedefs.h."""
 
-    #: CUDA version in which this form of the symbol came, as 12030; the argument of cuGetProcAddress.
+    #: CUDA version that introduced this form of the symbol, as 12030; the argument of cuGetProcAddress.
     cuda_version: int
     #: One letter per argument: ``p`` pointer or handle, ``i`` int or enum, ``u`` unsigned, ``z`` size_t, ``q`` 64 bit.
     arguments: str
@@ -74,7 +74,7 @@ FUNCTIONS: dict[str, Entry] = {
     "cuGraphExecUpdate": Entry(12000, "ppp"),
     "cuGraphExecDestroy": Entry(10000, "p"),
     "cuGraphLaunch": Entry(10000, "pp"),
-    # making the graphs by which a driver is measured
+    # building the graphs that measure a driver
     "cuModuleLoadData": Entry(2000, "pp"),
     "cuModuleGetFunction": Entry(2000, "ppp"),
     "cuModuleUnload": Entry(2000, "p"),

@@ -28,16 +28,16 @@ from sigcontract.model import (
 
 __all__ = ["measure_attribute"]
 
-#: Attributes that a kernel can see, and the cluster width that it sees where they have effect.
+#: Attributes a kernel can see, and the cluster width it sees if they take effect.
 _VISIBLE: dict[int, int] = {AttributeId.CLUSTER_DIMENSION: 2, AttributeId.PREFERRED_CLUSTER_DIMENSION: 4}
 
 
-#: Makes a graph of kernels: by hand where nodes take the attribute, else by capture.
+#: Builds a graph of kernels: explicitly if nodes accept the attribute, else by capture.
 _Build = Callable[..., int]
 
 
 class _Seen(NamedTuple):
-    """A measured answer, and the words for it."""
+    """A measured answer, and how it was measured."""
 
     answer: Answer
     note: str
@@ -49,11 +49,11 @@ def measure_attribute(rig: ProbeRig, attribute_id: int, driver_version: int) -> 
     Parameters
     ----------
     rig
-        Where graphs are made and run.
+        Builds and launches graphs.
     attribute_id
         CUlaunchAttributeID.
     driver_version
-        cuDriverGetVersion: an attribute of a later CUDA cannot be put on a launch at all.
+        cuDriverGetVersion; no launch can carry an attribute of a later CUDA version.
     """
     probe = _probe(rig, attribute_id)
     readable = _readable(rig, attribute_id)
@@ -79,7 +79,7 @@ def measure_attribute(rig: ProbeRig, attribute_id: int, driver_version: int) -> 
 
 
 def _probe(rig: ProbeRig, attribute_id: int) -> Probe:
-    """Return a kernel that carries the attribute with a value that is not its default."""
+    """Return a kernel that carries a non-default value of the attribute."""
     value = _value(rig, attribute_id)
     attributes: dict[int, AttributeValue] = {attribute_id: value}
     if attribute_id == AttributeId.PREFERRED_CLUSTER_DIMENSION:
@@ -153,7 +153,7 @@ def _read_back(rig: ProbeRig, graph: int, attribute_id: int, probe: Probe) -> st
 
 
 def _captured(rig: ProbeRig, probe: Probe) -> tuple[_Seen, _Seen]:
-    """Capture the kernel between two others: whether the launch is taken, and whether it ends as edge data."""
+    """Capture the kernel between two others; return whether the launch is accepted, and becomes edge data."""
     try:
         graph = rig.captured(Probe(), probe, Probe())
     except DriverCallError as error:
@@ -164,7 +164,7 @@ def _captured(rig: ProbeRig, probe: Probe) -> tuple[_Seen, _Seen]:
 
 
 def _effect(rig: ProbeRig, attribute_id: int, build: _Build, probe: Probe | None) -> tuple[Answer, str]:
-    """Whether a freshly instantiated kernel sees the attribute; without a probe, no launch takes it."""
+    """Whether a freshly instantiated kernel sees the attribute; without a probe, no launch accepts it."""
     if attribute_id not in _VISIBLE:
         return "unknown", ""
     if probe is None:

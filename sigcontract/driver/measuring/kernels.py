@@ -1,8 +1,8 @@
-"""PTX of the kernels that report what they were launched with.
+"""PTX of kernels that report their launch.
 
-Only a kernel that looks at its own registers is proof of what an executable launches: after an update that the driver
-had accepted and not carried out, the profiler's activity record named the new cluster (measured, H200, driver
-580.159.04). PTX is compiled by the driver itself, so no toolkit is needed.
+Only a kernel's own special registers prove how it was launched: after an update that the driver accepted but did not
+apply, the profiler's activity record named the new cluster (measured, H200, driver 580.159.04). The driver compiles PTX
+itself, so no toolkit is needed.
 """
 
 from struct import Struct
@@ -27,7 +27,7 @@ _NO_CLUSTER = """\
     st.global.u32 [%rd0+4], %r2;
     st.global.u32 [%rd0+8], %r2;
 """
-#: The first thread writes; two kernels of this text differ in one constant, the code that they report.
+#: The first thread writes; two kernels of this text differ only in the constant they report.
 _KERNEL = """
 .visible .entry {name}(.param .u64 report, .param .u32 value)
 {{
@@ -61,15 +61,15 @@ done:
 
 
 class Report(NamedTuple):
-    """What a kernel saw of its own launch."""
+    """A kernel's launch as it observed it."""
 
-    #: Blocks per cluster; 1, 1, 1 without a cluster, or on a device that has none.
+    #: Blocks per cluster; 1, 1, 1 without a cluster, or on a device without clusters.
     cluster_dim: tuple[int, int, int]
     grid_dim: tuple[int, int, int]
     dynamic_shared_mem_bytes: int
     #: Its second argument.
     value: int
-    #: Which of the kernels ran.
+    #: Constant of the kernel that ran.
     code: int
 
 
@@ -79,9 +79,9 @@ def probe_ptx(kernels: dict[str, int], *, clusters: bool) -> bytes:
     Parameters
     ----------
     kernels
-        Name of each and the code that it reports. Parameters: the report's address (64 bits), a value (32 bits).
+        Kernel names and the constants they report. Parameters: the report's address (64 bits), a value (32 bits).
     clusters
-        Whether to report the cluster, which needs compute capability 9.0; else 7.0 is enough.
+        Whether to report the cluster (compute capability 9.0); otherwise 7.0 suffices.
     """
     version, target = ("7.8", "sm_90") if clusters else ("6.3", "sm_70")
     cluster = _CLUSTER if clusters else _NO_CLUSTER
@@ -92,6 +92,6 @@ def probe_ptx(kernels: dict[str, int], *, clusters: bool) -> bytes:
 
 
 def parse_report(data: bytes) -> Report:
-    """Return the report that a kernel wrote."""
+    """Decode the report that a kernel wrote."""
     cluster_x, cluster_y, cluster_z, x, y, z, shared, value, code = _WORDS.unpack(data)
     return Report((cluster_x, cluster_y, cluster_z), (x, y, z), shared, value, code)

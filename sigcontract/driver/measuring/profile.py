@@ -1,7 +1,7 @@
 """`measure_profile`: measures what this driver and device read, apply, keep stale and reject.
 
-What no kernel can see (priority, memory sync domain, carveout, scheduling policy, access policy) stays ``unknown``:
-a success code, or a profiler's record, is no proof of what runs.
+What no kernel can observe (priority, memory sync domain, carveout, scheduling policy, access policy) stays ``unknown``:
+neither a success code nor a profiler's record proves what runs.
 """
 
 from collections.abc import Callable
@@ -39,9 +39,9 @@ Fixed = Literal["first_launch", "instantiation", "never", "unknown"]
 
 
 def measure_profile(driver: BuildApi | None = None, *, progress: Callable[[str], None] | None = None) -> DriverProfile:
-    """Measure the driver and the current device (device 0 where no context is current).
+    """Measure the driver and the current device (device 0 if no context is current).
 
-    Some sixty graphs of one to five tiny kernels are made and given back; the rest of the process is not touched.
+    Builds and destroys some sixty graphs of one to five tiny kernels; leaves the rest of the process alone.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ def measure_profile(driver: BuildApi | None = None, *, progress: Callable[[str],
     Returns
     -------
     DriverProfile
-        What could not be seen is ``unknown``; each entry's note says how the rest was.
+        Unobservable effects are ``unknown``; each entry's note states how it was measured.
 
     Raises
     ------
     DriverUnavailableError
-        There is no driver or device.
+        No driver or device is available.
     DriverCallError
-        The driver fails at something that every measurement needs. Nothing is left behind.
+        A call that every measurement needs fails. All resources are released.
     """
     api = driver if driver is not None else default_driver()
     say = progress if progress is not None else lambda _step: None
@@ -94,7 +94,7 @@ def measure_profile(driver: BuildApi | None = None, *, progress: Callable[[str],
 
 
 def _cluster_fixed_at(rig: ProbeRig) -> Fixed:
-    """Update an executable that never ran, run it, update it again, run it again."""
+    """Update an executable before its first launch, launch it, update it again, launch it again."""
     if not rig.clusters:
         return "unknown"
     two, four = (rig.graph(Probe(attributes={AttributeId.CLUSTER_DIMENSION: size})) for size in (_TWO, _FOUR))
@@ -109,10 +109,10 @@ def _cluster_fixed_at(rig: ProbeRig) -> Fixed:
 
 
 def _cooperative_function_update(rig: ProbeRig) -> UpdateEffect:
-    """Run a cooperative kernel, update its function and nothing else, run it again.
+    """Launch a cooperative kernel, update its function alone, launch it again.
 
-    That the new function ran says nothing where CUPTI is loaded: once it was in use, the measured driver carries the
-    function in that process, and keeps it stale in every other (H200, driver 580.159.04).
+    With CUPTI loaded a new function proves nothing: once CUPTI was in use, the measured driver applies the function in
+    that process, and keeps it stale in every other (H200, driver 580.159.04).
     """
     one, two = (rig.graph(Probe(code=code, attributes={AttributeId.COOPERATIVE: 1})) for code in (1, 2))
     launched = rig.instantiate(one)
@@ -138,8 +138,8 @@ _CHAIN = _shape((), (0,), (1,))
 _FORK = _shape((), (0,), (0,))
 _CROSS = _shape((), (), (0, 1), (0, 1), (2, 3))
 
-#: Held, candidate, flags, and the answer of the rule of CUDA 13.0: result, index of the error node and of its
-#: dependency. Each stands for one clause.
+#: Held, candidate, flags, and the answer under the CUDA 13.0 rule: result, index of the error node and of its
+#: dependency. One case per clause.
 _RULE_CASES: tuple[tuple[tuple[Probe, ...], tuple[Probe, ...], int, tuple[int, int | None, int | None]], ...] = (
     (_CHAIN, _CHAIN, 0, (0, None, None)),
     (_CHAIN, _shape((), (0,)), 0, (2, None, None)),
@@ -155,7 +155,7 @@ _RULE_CASES: tuple[tuple[tuple[Probe, ...], tuple[Probe, ...], int, tuple[int, i
 
 
 def _follows_rule(rig: ProbeRig) -> bool:
-    """Whether pairing and refusals are those of the rule, in every case tried."""
+    """Whether the driver pairs and refuses as the rule does, in every case tried."""
     return all(_answer(rig, held, candidate, flags) == expected for held, candidate, flags, expected in _RULE_CASES)
 
 

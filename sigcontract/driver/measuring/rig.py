@@ -21,7 +21,7 @@ from sigcontract.model import (
 
 __all__ = ["Probe", "ProbeRig"]
 
-#: Kernel name -> the code that it reports.
+#: Kernel name -> the constant it reports.
 _KERNELS = {"sigcontract_probe_1": 1, "sigcontract_probe_2": 2}
 
 _EVENT_ATTRIBUTES = frozenset({AttributeId.PROGRAMMATIC_EVENT, AttributeId.LAUNCH_COMPLETION_EVENT})
@@ -30,7 +30,7 @@ _EVENT_ATTRIBUTES = frozenset({AttributeId.PROGRAMMATIC_EVENT, AttributeId.LAUNC
 class Probe(NamedTuple):
     """One kernel node to build."""
 
-    #: Which kernel: the code that it reports, 1 or 2.
+    #: Which kernel: the constant it reports, 1 or 2.
     code: int = 1
     value: int = 0
     attributes: Mapping[int, AttributeValue] = {}
@@ -39,19 +39,19 @@ class Probe(NamedTuple):
 
 
 class ProbeRig:
-    """A context, two reporting kernels and the memory that they report to.
+    """A context, two reporting kernels and their report memory.
 
     Parameters
     ----------
     api
         The driver to measure.
     stack
-        Gives everything back when it is closed, whatever happened.
+        Releases everything when closed.
 
     Raises
     ------
     DriverCallError
-        The driver cannot load the kernels or has no memory for them.
+        The driver cannot load the kernels, or is out of memory.
     """
 
     def __init__(self, api: BuildApi, stack: ExitStack) -> None:
@@ -68,17 +68,17 @@ class ProbeRig:
         module = api.module_load(probe_ptx(_KERNELS, clusters=self.clusters))
         stack.callback(api.module_unload, module)
         self._functions = {code: api.module_function(module, name) for name, code in _KERNELS.items()}
-        #: The device memory that kernels report to.
+        #: Device memory of the reports.
         self.report_address = self.kept(api.mem_alloc(REPORT_BYTES), api.mem_free)
         self.event = self.kept(api.event_create(), api.event_destroy)
 
     def kept(self, handle: int, give_back: Callable[[int], None]) -> int:
-        """Return the handle, which is given back at the rig's end."""
+        """Return the handle; the rig releases it at its end."""
         self._stack.callback(give_back, handle)
         return handle
 
     def graph(self, *probes: Probe) -> int:
-        """Build a graph of these kernels; it lives as long as the rig.
+        """Build a graph of these kernels, which the rig destroys at its end.
 
         Raises
         ------
@@ -95,10 +95,9 @@ class ProbeRig:
         return graph
 
     def captured(self, *probes: Probe) -> int:
-        """Capture launches of these kernels, one after the other, from a stream; the graph lives as long as the rig.
+        """Capture launches of these kernels in sequence from a stream. The rig destroys the graph at its end.
 
-        A launch that carries an event as an attribute is followed by its successor on a second stream that waits
-        for that event.
+        After a launch with an event attribute, the next launch is on a second stream that waits for the event.
         """
         with ExitStack() as stack:
             first = self.api.stream_create()
@@ -108,16 +107,16 @@ class ProbeRig:
             return self._capture(first, second, probes)
 
     def instantiate(self, graph: int, flags: int = 0) -> int:
-        """Instantiate; the executable lives as long as the rig."""
+        """Instantiate a graph. The rig destroys the executable at its end."""
         return self.kept(self.api.graph_instantiate(graph, flags), self.api.graph_exec_destroy)
 
     def run(self, graph_exec: int) -> Report:
-        """Launch an executable of one kernel, wait for it, and return what the kernel saw."""
+        """Launch an executable of one kernel, wait, and return its report."""
         (report,) = self.reports(graph_exec, self.report_address, 1)
         return report
 
     def reports(self, graph_exec: int, address: int, count: int) -> list[Report]:
-        """Launch an executable, wait for it, and return what so many kernels wrote from an address on."""
+        """Launch an executable, wait, and return ``count`` reports, starting at an address."""
         self.api.copy_to_device(address, bytes(REPORT_BYTES * count))
         stream = self.api.stream_create()
         try:
@@ -155,7 +154,7 @@ class ProbeRig:
             self.api.stream_wait_event(first, join)
 
     def _abandon(self, stream: int) -> None:
-        """End a capture whose error is on its way to the caller already."""
+        """End a capture after an error that is already propagating."""
         try:
             graph = self.api.end_capture(stream)
         except DriverError:

@@ -1,9 +1,9 @@
 """Verify an update on this driver, with kernels that report their launch.
 
-A user's kernels cannot say how they were launched, and a profiler's activity record is no proof (after an update it
+User kernels cannot report how they were launched, and a profiler's activity record is no proof (after an update it
 named the new cluster while the kernel ran with the old one; measured, H200, driver 580.159.04). So each node is
-replaced by a stand-in with its grid, block, shared memory and attributes, one reporting kernel per function. What
-the driver keeps stale for the stand-ins it keeps stale for the originals.
+replaced by a stand-in with its grid, block, shared memory and attributes, one reporting kernel per function. What the
+driver keeps stale for the stand-ins it keeps stale for the originals.
 """
 
 from collections.abc import Mapping
@@ -33,11 +33,11 @@ from sigcontract.model import (
 
 __all__ = ["LaunchDifference", "UpdateVerification", "verify_update"]
 
-#: More needs an attribute of the function, which a stand-in does not have.
+#: A larger size needs a function attribute that stand-ins lack.
 _MAX_SHARED_BYTES = 48 * 1024
-#: Tells stand-ins of the held graph from those of the candidate, so that an update that changes nothing shows.
+#: Marks stand-ins of the held graph and of the candidate, so an update without effect shows.
 _HELD_MARK = 1 << 16
-#: Values that point into the process, or that a node takes only at its launch: a stand-in goes without.
+#: Attributes with process pointers, or valid at launch only: stand-ins omit them.
 _NOT_FOR_STAND_INS = frozenset(
     {
         AttributeId.ACCESS_POLICY_WINDOW,
@@ -51,13 +51,13 @@ _NOT_FOR_STAND_INS = frozenset(
 
 
 class LaunchDifference(NamedTuple):
-    """One kernel that was launched in another way than a fresh executable launches it."""
+    """One kernel launched differently than by a fresh executable."""
 
     #: Of the candidate, as ``nodes[3]``.
     path: str
-    #: What the kernel saw in a fresh instantiation of the candidate.
+    #: Its report from a fresh instantiation of the candidate.
     fresh: Report
-    #: What it saw in the executable that was updated to the candidate.
+    #: Its report from the updated executable.
     updated: Report
 
 
@@ -66,14 +66,14 @@ class UpdateVerification(NamedTuple):
 
     #: CUgraphExecUpdateResult, 0 = SUCCESS.
     result: int
-    #: Kernels that ran otherwise than they should, after an update that was accepted.
+    #: Kernels launched differently after an accepted update.
     differences: tuple[LaunchDifference, ...]
-    #: What the stand-ins do not have of the originals, and so does not count: path and reason.
+    #: What the stand-ins omit, and so do not verify: path and reason.
     left_out: tuple[str, ...]
 
     @property
     def carried_out(self) -> bool:
-        """Whether the update was accepted and every stand-in ran as in a fresh executable."""
+        """Whether the update was accepted and every stand-in was launched as by a fresh executable."""
         return self.result == UpdateResult.SUCCESS and not self.differences
 
 
@@ -82,26 +82,25 @@ def verify_update(
 ) -> UpdateVerification:
     """Launch an executable of `held`, update it to `candidate`, relaunch it, and compare with a fresh executable.
 
-    Both graphs are rebuilt from stand-ins on this process's device; nothing of the originals is touched or needed.
-    Nodes of other types become kernels of one block, edges lose their data, child graphs are not entered, and where
-    CUPTI is loaded a cooperative node's function shows nothing: each is named in ``left_out``, and the answer holds
-    for the rest.
+    Both graphs are rebuilt from stand-ins on this process's device; the originals are neither needed nor touched. Nodes
+    of other types become kernels of one block, edges lose their data, child graphs are not entered, and with CUPTI
+    loaded a cooperative node's function proves nothing. ``left_out`` lists each; the result covers the rest.
 
     Parameters
     ----------
     held, candidate
-        Read in one process, so that equal handles are equal functions.
+        Graphs read in one process, so equal handles are equal functions.
     driver
         The driver to use; by default this process's own.
 
     Raises
     ------
     UsageError
-        A node depends on one that comes after it; graphs that were read from a driver have none.
+        A node depends on a later one; graphs read from a driver have no such edge.
     DriverUnavailableError
-        There is no driver or device.
+        No driver or device is available.
     DriverCallError
-        The device cannot launch the stand-ins. Nothing is left behind.
+        The device cannot launch the stand-ins. All resources are released.
     """
     with ExitStack() as stack:
         stage = _Stage(driver if driver is not None else default_driver(), stack, (held, candidate))
@@ -122,7 +121,7 @@ def verify_update(
 
 
 class _Stage:
-    """The device, one reporting kernel per function, and the memory that they report to."""
+    """The device, one reporting kernel per function, and their report memory."""
 
     def __init__(self, api: BuildApi, stack: ExitStack, graphs: tuple[GraphSignature, ...]) -> None:
         self.rig = rig = ProbeRig(api, stack)
@@ -137,14 +136,14 @@ class _Stage:
         )
 
     def build(self, graph: GraphSignature, mark: int) -> int:
-        """Build the graph of stand-ins, which report their index and that mark."""
+        """Build the graph of stand-ins, which report their index and the mark."""
         api = self.rig.api
         made = self.rig.kept(api.graph_create(), api.graph_destroy)
         handles: list[int] = []
         for index, (node, dependencies) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
             path = f"nodes[{index}]"
             if any(edge.node >= index for edge in dependencies):
-                raise UsageError(f"{path} depends on a node behind it; give graphs as read_graph returns them")
+                raise UsageError(f"{path} depends on a later node; pass graphs as read_graph returns them")
             if any((edge.from_port, edge.to_port, edge.type) != (0, 0, 0) for edge in dependencies):
                 self._leave_out(path, "edge data")
             kernel = node if isinstance(node, KernelNodeSignature) else None
@@ -157,11 +156,11 @@ class _Stage:
                 try:
                     api.set_kernel_attribute(handles[-1], attribute_id, value)
                 except DriverCallError as error:
-                    self._leave_out(path, f"attribute {attribute_id}, which a node does not take: {error.result}")
+                    self._leave_out(path, f"attribute {attribute_id}, which a node does not accept: {error.result}")
         return made
 
     def run(self, graph_exec: int, count: int) -> list[Report]:
-        """Launch, wait, and return what each of so many kernels saw."""
+        """Launch, wait, and return the report of each kernel."""
         return self.rig.reports(graph_exec, self._reports, count)
 
     def _launch(self, path: str, index: int, mark: int, kernel: KernelNodeSignature | None) -> KernelLaunch:
@@ -190,14 +189,12 @@ class _Stage:
                 continue
             value = encode_attribute(entry.id, entry.value)
             if not any(value):
-                continue  # as a node is made
+                continue  # set when the node is added
             if entry.id == AttributeId.COOPERATIVE and loaded_cupti() is not None:
-                # See `measure_profile`: there the function is carried, and kept stale everywhere else.
-                self._leave_out(
-                    path, "a stale function of a cooperative node, which shows only where CUPTI is not loaded"
-                )
+                # See `measure_profile`: with CUPTI loaded the driver applies the function; otherwise it keeps it stale.
+                self._leave_out(path, "a stale function of a cooperative node, which shows only without CUPTI loaded")
             if entry.id in _NOT_FOR_STAND_INS:
-                self._leave_out(path, f"attribute {entry.id}, which stand-ins go without")
+                self._leave_out(path, f"attribute {entry.id}, which stand-ins omit")
             else:
                 attributes[entry.id] = value
         return attributes

@@ -1,4 +1,4 @@
-"""What a launch shows and a node does not, seen through CUPTI as it happens."""
+"""Launch attributes and machine code that nodes do not return, observed through CUPTI."""
 
 from sigcontract.doors import attach
 

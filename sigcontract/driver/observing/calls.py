@@ -182,7 +182,7 @@ class ModuleCalls:
     def on_return(self) -> dict[str, OnReturn]:
         """Handlers of calls that succeeded."""
         made_from_memory = ("cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleLoadFatBinary")
-        # A primary context ends with its last release, but the call does not say which one is the last.
+        # A primary context ends with its last release, and the call does not report which is the last.
         ends = ("cuCtxDestroy", "cuCtxDestroy_v2", "cuCtxDetach", "cuGreenCtxDestroy")
         resets = ("cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2")
         releases = ("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2")

@@ -1,10 +1,9 @@
-"""What a kernel's machine code is, as a hash of its own parts of a cubin.
+"""A hash of a kernel's machine code: of its own sections of a cubin.
 
-A cubin is an ELF file with sections per kernel (``.text.<name>``, ``.nv.info.<name>``, ``.nv.constant0.<name>``, …)
-and tables of the whole module. The hash takes a kernel's own sections, and replaces every number that only says
-where something lies in the module (string offsets, symbol and section indices) by the name that it stands for: an
-unrelated kernel more or less in the module changes nothing. Sections that machine code reaches without naming them,
-the module's constant banks and initialised globals, belong to every kernel of the module.
+A cubin is an ELF file with sections per kernel (``.text.<name>``, ``.nv.info.<name>``, ``.nv.constant0.<name>``, …) and
+tables of the whole module. The hash covers a kernel's own sections, with names in place of string offsets and of symbol
+and section indices, so unrelated kernels in the module do not change it. Sections that code reaches without naming
+them, the module's constant banks and initialised globals, belong to every kernel of the module.
 """
 
 import hashlib
@@ -26,7 +25,7 @@ from sigcontract.errors import ObserveError
 
 __all__ = ["ELF_MAGIC", "HASH_VERSION", "cubin_size", "kernel_hashes", "kernel_names", "section_table_of"]
 
-#: Goes first into every hash: two releases that hash differently never call code equal.
+#: Prefix of every hash, so code hashed by different methods never compares equal.
 HASH_VERSION = 1
 
 ELF_MAGIC = b"\x7fELF"
@@ -38,7 +37,7 @@ _HEADER_BYTES = 64
 _NAME_SECTION_INDEX = 62  # Elf64_Ehdr.e_shstrndx
 
 _TEXT = ".text."
-#: Sections of one kernel: these, a dot, and its name. Debug sections are left out: they do not run.
+#: Sections of one kernel: these, a dot, and its name. No debug sections: they do not run.
 _OWN = (
     ".text",
     ".nv.info",
@@ -51,7 +50,7 @@ _OWN = (
     ".nv.merc.text",
     ".nv.merc.nv.info",
 )
-#: Sections of the whole module that code reaches by offset or address, so that no symbol tells who uses them.
+#: Sections of the whole module that code reaches by offset or address, without a symbol.
 _SHARED = (".nv.constant3", ".nv.constant4", ".nv.global.init", ".nv.global")
 _RELOCATIONS = (".rel", ".rela")
 
@@ -61,12 +60,12 @@ _SYMBOL_LIST = frozenset({0x0F})  # EXTERNS
 _FORMAT_SIZED = 4  # EIFMT_SVAL: a size, then as many bytes; the others are four bytes in all
 
 
-#: What pyelftools and this module raise on an image whose numbers lead astray.
+#: Exceptions of pyelftools and this module on a malformed image.
 _FAULTS = (ELFError, StructError, UnicodeDecodeError, LookupError, OverflowError, zlib.error)
 
 
 def cubin_size(header: bytes, section_table: bytes) -> int:
-    """Return the bytes of an ELF image of which only the address is known.
+    """Return the size in bytes of an ELF image known only by its address.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ def cubin_size(header: bytes, section_table: bytes) -> int:
     Raises
     ------
     ObserveError
-        These are not the parts of a 64-bit ELF file.
+        The data is not from a 64-bit ELF file.
     """
     try:
         (_, _, _, _, program_offset, section_offset, _, _, program_size, programs, section_size, sections, _) = (
@@ -88,12 +87,12 @@ def cubin_size(header: bytes, section_table: bytes) -> int:
         for _, kind, _, _, offset, size, *_ in _SECTION_HEADER.iter_unpack(section_table):
             ends.append(offset if kind == _SHT_NOBITS else offset + size)
     except StructError as error:
-        raise ObserveError(f"an ELF image is cut short ({error}); report this") from error
+        raise ObserveError(f"an ELF image is truncated ({error}); please report this") from error
     return int(max(ends))
 
 
 def section_table_of(header: bytes) -> tuple[int, int] | None:
-    """Return offset and size in bytes of the section header table, or None where this is no 64-bit CUDA ELF file."""
+    """Return offset and size in bytes of the section header table, or None unless this is a 64-bit CUDA ELF file."""
     if len(header) < _HEADER_BYTES or not header.startswith(ELF_MAGIC):
         return None
     (_, machine, _, _, _, section_offset, _, _, _, _, section_size, sections, _) = _HEADER.unpack_from(header)
@@ -103,9 +102,9 @@ def section_table_of(header: bytes) -> tuple[int, int] | None:
 
 
 def kernel_names(image: bytes) -> frozenset[str]:
-    """Return names that include every kernel of a cubin, without reading more than its table of section names.
+    """Return names that include every kernel of a cubin, from its table of section names alone.
 
-    A quick first sieve: names of other functions may be among them, and what is no CUDA ELF file has none.
+    A fast filter: other functions may be included; anything but a CUDA ELF file yields none.
     """
     table = section_table_of(image)
     if table is None:
@@ -115,13 +114,13 @@ def kernel_names(image: bytes) -> frozenset[str]:
         _, _, _, _, offset, size, *_ = _SECTION_HEADER.unpack_from(image, table[0] + index * _SECTION_HEADER.size)
     except (StructError, OverflowError):
         return frozenset()
-    # A name may lie in the tail of another one (.rela.text.f holds .text.f), so it is looked for inside of each.
+    # A name may be the tail of another (.rela.text.f contains .text.f), so search inside each.
     names = image[offset : offset + size].decode("utf-8", "backslashreplace").split("\0")
     return frozenset(name.partition(_TEXT)[2] for name in names if _TEXT in name)
 
 
 def kernel_hashes(image: bytes) -> dict[str, str]:
-    """Return the sha256, in hexadecimal, of the code of every function that has a section of its own.
+    """Return the sha256, in hexadecimal, of the code of every function with its own section.
 
     Parameters
     ----------
@@ -136,7 +135,7 @@ def kernel_hashes(image: bytes) -> dict[str, str]:
     try:
         return _Cubin(ELFFile(BytesIO(image))).hashes()
     except _FAULTS as error:
-        msg = f"a loaded module is no ELF file that can be read ({error}); the code of its kernels stays unknown"
+        msg = f"a loaded module is not a readable ELF file ({error}); the code of its kernels stays unknown"
         raise ObserveError(msg) from error
 
 
@@ -159,7 +158,7 @@ class _Cubin:
         _feed(digest, "sigcontract.code", HASH_VERSION.to_bytes(4, "little"))
         _feed(digest, "machine", self._machine)
         reached = [kernel]
-        for function in reached:  # grows while it is walked: functions that are called, and theirs
+        for function in reached:  # grows during the loop: called functions, and those they call
             for callee in self._feed_function(digest, function, kernel):
                 if callee not in reached:
                     reached.append(callee)
@@ -172,7 +171,7 @@ class _Cubin:
             section = self._sections.get(f"{prefix}.{function}")
             if section is None:
                 continue
-            # The kernel's own name is left out: a function that differs in nothing else runs the same.
+            # The kernel's own name is omitted: functions that differ only in it run the same code.
             label = prefix if function == kernel else section.name
             _feed(digest, label, self._content(section))
             for relocations in _RELOCATIONS:
@@ -216,7 +215,7 @@ class _Cubin:
             head, payload = data[offset : offset + 4], data[offset + 4 : end]
             if form == _FORMAT_SIZED and kind in _SYMBOL_FIRST and len(payload) >= 4:  # noqa: PLR2004  one index
                 symbol = self._symbol(payload)
-                # Which constant bank holds the parameters follows from the kernel; the index says nothing more.
+                # The kernel determines the constant bank of its parameters; the index adds nothing.
                 yield symbol, head + payload[4:]
             elif form == _FORMAT_SIZED and kind in _SYMBOL_LIST:
                 names = [self._symbol(payload[at:]) for at in range(0, len(payload) - 3, 4)]
@@ -236,7 +235,7 @@ class _Cubin:
         return [symbol.name for symbol in table.iter_symbols()]
 
     def _attributes_by_symbol(self) -> dict[str, list[bytes]]:
-        """Return what the module's .nv.info says of each function: registers, frame and stack sizes."""
+        """Return the module's .nv.info entries by function: registers, frame and stack sizes."""
         section = self._sections.get(".nv.info")
         about: dict[str, list[bytes]] = {}
         if section is not None:
@@ -261,7 +260,7 @@ class _Cubin:
 
 
 def _feed(digest: "hashlib._Hash", label: str, payload: bytes) -> None:
-    """Add one part: length and label, length and payload, so that no two sequences of parts look alike."""
+    """Add a label and a payload, each preceded by its length, so distinct sequences give distinct bytes."""
     name = label.encode()
     digest.update(len(name).to_bytes(8, "little") + name + len(payload).to_bytes(8, "little"))
     digest.update(payload)

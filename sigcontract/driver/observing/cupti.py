@@ -28,14 +28,14 @@ RawCallback = Callable[[int | None, int, int, int], None]
 
 
 class Domain(IntEnum):
-    """CUpti_CallbackDomain, as far as it is used."""
+    """CUpti_CallbackDomain: the values used here."""
 
     DRIVER_API = 1
     RESOURCE = 3
 
 
 class Resource(IntEnum):
-    """CUpti_CallbackIdResource, as far as it is used."""
+    """CUpti_CallbackIdResource: the values used here."""
 
     CONTEXT_DESTROY_STARTING = 2
     MODULE_LOADED = 6
@@ -45,7 +45,7 @@ class Resource(IntEnum):
 
 
 class CuptiApi(Protocol):
-    """The parts of CUPTI that observing uses. A process has one subscriber."""
+    """The CUPTI calls used for observing. A process has one subscriber."""
 
     def driver_callbacks(self) -> Mapping[str, int]:
         """cuptiGetCallbackName of every id of the driver-API domain: ``cuLaunchKernelEx_ptsz`` -> its id."""
@@ -92,20 +92,19 @@ _SOUGHT = ("libcupti.so.13", "libcupti.so.12")
 class Cupti:
     """CUPTI's C library.
 
-    The one that the process has loaded already is used where there is one (PyTorch links it), so that both see the
-    same subscription.
+    Uses the library that the process has already loaded, if any (PyTorch links it), so both share the subscription.
 
     Raises
     ------
     ObserveError
-        There is no CUPTI library, or it is not for this driver.
+        CUPTI is not installed, or does not support this driver.
     """
 
     def __init__(self) -> None:
         self._library = _load()
         try:
             self._libcuda: ctypes.CDLL | None = ctypes.CDLL("libcuda.so.1")
-        except OSError:  # then nothing will happen that could be observed
+        except OSError:  # no driver, so nothing to observe
             self._libcuda = None
         self._subscriber = c_void_p()
 
@@ -135,7 +134,7 @@ class Cupti:
         if result:
             msg = (
                 f"cuptiEnableCallback failed with {self._result_name(result)} ({result}) for callback {callback_id} "
-                f"of domain {domain.name}: this CUPTI does not fit the driver; install the nvidia-cuda-cupti of the "
+                f"of domain {domain.name}: this CUPTI does not support the driver; install nvidia-cuda-cupti of the "
                 "driver's CUDA version"
             )
             raise ObserveError(msg)
@@ -147,7 +146,7 @@ class Cupti:
             self._subscriber = c_void_p()
 
     def driver_started(self) -> bool:
-        """Whether cuDeviceGetCount has another answer than CUDA_ERROR_NOT_INITIALIZED."""
+        """Whether cuDeviceGetCount returns anything but CUDA_ERROR_NOT_INITIALIZED."""
         return (
             self._libcuda is not None and int(self._libcuda.cuDeviceGetCount(byref(c_int()))) != Result.NOT_INITIALIZED
         )
@@ -165,11 +164,11 @@ class Cupti:
         return None if self._library.cuptiGetGraphId(c_void_p(graph), byref(number)) else number.value
 
     def streams_refuse(self, attribute_id: int) -> bool:
-        """Try to set the attribute to 0 on a new stream, not on one of the program."""
+        """Try to set the attribute to 0 on a new stream, not one of the program's."""
         if self._libcuda is None:
             return False
         stream, mode = c_void_p(), c_int(CaptureMode.RELAXED)
-        # Captures of other threads forbid some calls; in this mode they do not mind this thread's.
+        # Captures on other threads forbid some calls; this mode exempts this thread.
         if self._libcuda.cuThreadExchangeStreamCaptureMode(byref(mode)):
             return False
         try:
@@ -233,8 +232,8 @@ def loaded_cupti() -> str | None:
 
 
 def _installed() -> str:
-    """Return the path of CUPTI as pip installs it, or its name for the system's loader to look for."""
-    from importlib.util import find_spec  # noqa: PLC0415  costs 10 ms and is not needed where CUPTI is loaded
+    """Return the path of CUPTI as pip installs it, or its name for the dynamic loader."""
+    from importlib.util import find_spec  # noqa: PLC0415  takes 10 ms; not needed if CUPTI is already loaded
 
     spec = find_spec("nvidia")
     roots = [Path(root) for root in spec.submodule_search_locations or ()] if spec is not None else []

@@ -31,7 +31,7 @@ class CodeDriver(Protocol):
     """The driver calls that find a function's module. They return 0 if the driver refuses."""
 
     def name(self, func: int, kern: int) -> bytes:
-        """cuKernelGetName, or cuFuncGetName where there is no CUkernel."""
+        """cuKernelGetName, or cuFuncGetName without a CUkernel."""
         ...
 
     def function_of(self, kern: int) -> int:
@@ -55,7 +55,7 @@ class CudaCode:
         self._library = Library(resolve_with_bindings())
 
     def name(self, func: int, kern: int) -> bytes:
-        """cuKernelGetName, or cuFuncGetName where there is no CUkernel."""
+        """cuKernelGetName, or cuFuncGetName without a CUkernel."""
         return self._driver.kernel_name(kern) if kern else self._driver.function_name(func)
 
     def function_of(self, kern: int) -> int:

@@ -59,7 +59,7 @@ _Handler = TypeVar("_Handler")
 _WRONG_THREAD = int(Result.STREAM_CAPTURE_WRONG_THREAD)
 #: Handles up to this one name default streams (CU_STREAM_PER_THREAD is 2), one per thread.
 _LAST_NAMED_STREAM = STREAM_PER_THREAD
-# Plain integers: members of an IntEnum cost a comparison several times as much.
+# Plain integers: IntEnum members compare several times slower.
 _DRIVER_API, _RESOURCE, _NODE_CREATED = int(Domain.DRIVER_API), int(Domain.RESOURCE), int(Resource.GRAPHNODE_CREATED)
 _KERNEL = KernelNodeSignature.node_type
 _SCHEDULING = int(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING)
@@ -123,7 +123,7 @@ class Observations:
         atexit.register(self.close)
         in_forked_child(self._forked)
 
-    # What read_graph asks
+    # Queries of read_graph
 
     def attributes(self, node: int) -> Mapping[int, bytes] | None:
         """Return the attributes of the launch that created this CUgraphNode: id -> 64 bytes; None if unobserved.
@@ -225,7 +225,7 @@ class Observations:
             self._enabled = wanted
 
     def _forked(self) -> None:
-        """In a forked child: no other thread lives, and no call is in progress."""
+        """In a forked child: no other thread exists, and no call is in progress."""
         self._lock = Lock()
         self._frames.clear()
         self._launching.clear()
@@ -253,10 +253,10 @@ class Observations:
                         if thread in launching:
                             launching[thread] = (graph, node)
                         elif thread not in frames:
-                            forget(node)  # made by a call that is not watched
+                            forget(node)  # created by an unobserved call
                 else:
                     self._rare(domain, callback_id, data)
-            except Exception as error:  # noqa: BLE001  C called: whatever happens must not reach the user's launch
+            except Exception as error:  # noqa: BLE001  called from C: no exception may reach the user's launch
                 self.problems.append(f"{type(error).__name__} in a callback: {error}")
 
         return callback
@@ -282,12 +282,12 @@ class Observations:
     def _returned(self, callback_id: int, data: int) -> None:
         frame = self._frames.pop(get_ident(), None)
         if frame is None or frame.callback_id != callback_id:
-            return  # the call began before its callback was on
+            return  # the call began before its callback was enabled
         call = returned_call(data)
         if frame.copies:
             self._switch(copying=-1)
         if call.result != 0:
-            for graph in frame.clones:  # the driver took them back
+            for graph in frame.clones:  # the driver discarded them
                 self._launches.graph_destroyed(graph)
         if callback_id in self._ends_capture:
             self._capture_ended(call)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CodeSource", "acquire", "observable_attributes", "observe", "release"]
 
-#: Where machine code is taken from. ``images``: cubins that the program itself passes to cuModuleLoadData or
-#: cuLibraryLoadData, as JIT compilers do. ``all``: also what the driver finds in fat binaries or makes of PTX, as it
-#: loads them; see `observe` for what that risks. ``none``: nowhere.
+#: Source of machine code. ``images``: cubins that the program passes to cuModuleLoadData or cuLibraryLoadData, as JIT
+#: compilers do. ``all``: also code the driver loads from fat binaries or compiles from PTX; `observe` describes the
+#: risk. ``none``: none.
 CodeSource = Literal["images", "all", "none"]
 
 
@@ -63,7 +63,7 @@ def observe(*, code: CodeSource = "images") -> Iterator[Observations]:
     Yields
     ------
     Observations
-        To be passed to `read_graph` inside the block.
+        Pass it to `read_graph` inside the block.
 
     Raises
     ------

@@ -45,7 +45,7 @@ LAUNCH_ATTRIBUTE_BYTES = sizeof(LaunchAttribute)
 #: No launch carries more: cuda.h has 18 ids. A larger count means that the layout is wrong.
 MAX_LAUNCH_ATTRIBUTES = 64
 
-#: The address space of a user's process, as bytes: 47 bits on x86-64, 48 on AArch64, up to 56 where a program asks.
+#: The address space of a user's process, as bytes: 47 bits on x86-64, 48 on AArch64, up to 56 on request.
 _MEMORY = memoryview((c_ubyte * 2**56).from_address(0)).cast("B")
 
 _UINT = Struct("<I")
@@ -74,7 +74,7 @@ class ApiCall(NamedTuple):
 
 
 class GraphEvent(NamedTuple):
-    """CUpti_GraphData, as far as it is used."""
+    """CUpti_GraphData: the fields used here."""
 
     graph: int
     node: int

@@ -50,21 +50,21 @@ PlainNode = (
     | OpaqueNode
 )
 
-# ATOMIC_REDUCTION (8) carries an operation and a data type that no record has.
+# ATOMIC_REDUCTION (8) has an operation and a data type that no record represents.
 _32_BIT = frozenset({StreamMemOp.WAIT_VALUE_32, StreamMemOp.WRITE_VALUE_32})
 _WITH_VALUE = _32_BIT | {StreamMemOp.WAIT_VALUE_64, StreamMemOp.WRITE_VALUE_64}
 _WITH_FLAGS = frozenset({StreamMemOp.FLUSH_REMOTE_WRITES, StreamMemOp.BARRIER})
-#: The member of CUDA_MEMCPY3D that holds an operand's address, Device unless it is here.
+#: The suffix of the CUDA_MEMCPY3D member with an operand's address; Device unless listed.
 _MEMBERS: dict[int, str] = {MemoryType.HOST: "Host", MemoryType.ARRAY: "Array"}
 
 
 def hex64(value: int) -> str:
-    """Return a 64-bit value as the records write it."""
+    """Return a 64-bit value as hexadecimal text, as in records."""
     return f"{value:#018x}"
 
 
 def body_graphs(params: ConditionalNodeParams) -> list[int]:
-    """Return the CUgraph of each branch of a conditional, 0 where the driver gave none."""
+    """Return the CUgraph of each branch of a conditional; 0 if the driver returned none."""
     if not params.phGraph_out:
         return [0] * params.size
     return list((c_uint64 * params.size).from_address(params.phGraph_out))
@@ -155,7 +155,7 @@ def _wait(api: ReadApi, node: int) -> ExtSemasWaitNode:
 
 
 def _array(element: Any, count: int, address: int | None) -> Any:
-    """Return what the driver points to; None where it counts elements and points to none."""
+    """Return the array the driver points to; None if it reports elements without a pointer."""
     if not count:
         return ()
     return (element * count).from_address(address) if address else None
@@ -198,7 +198,7 @@ def _batch_mem_op(api: ReadApi, node: int) -> BatchMemOpNode | OpaqueNode:
 def _mem_op(params: StreamBatchMemOpParams) -> MemOp:
     if params.operation in _WITH_FLAGS:
         return MemOp(operation=params.operation, address=0, value=hex64(0), flags=params.barrier.flags)
-    # The upper half of the value is not written for a 32-bit operation.
+    # A 32-bit operation does not write the upper half of the value.
     value = params.value.value64 & 0xFFFFFFFF if params.operation in _32_BIT else params.value.value64
     address = exact(params.value.address or 0, "waitValue.address")
     return MemOp(operation=params.operation, address=address, value=hex64(value), flags=params.value.flags)

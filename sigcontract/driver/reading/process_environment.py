@@ -1,4 +1,4 @@
-"""Where a dump comes from: driver, devices, libraries, rank."""
+"""The environment of a dump: driver, devices, libraries, rank."""
 
 import os
 import re
@@ -22,7 +22,7 @@ __all__ = ["display_driver_version", "environment"]
 
 _VERSION_FILE = Path("/proc/driver/nvidia/version")
 
-#: Libraries that make kernels or graphs, where they are installed.
+#: Libraries that create kernels or graphs; listed if installed.
 _LIBRARIES = (
     "cuda-bindings",
     "cuda-core",
@@ -50,8 +50,8 @@ _LIBRARIES = (
     "warp-lang",
 )
 
-#: How launchers name rank and number of ranks: torchrun, Open MPI, PMI (MPICH, Intel MPI), Slurm. The first that is
-#: whole counts: a batch script inside a Slurm job may start torchrun.
+#: Rank and world size variables of launchers: torchrun, Open MPI, PMI (MPICH, Intel MPI), Slurm. The first complete
+#: pair counts: a batch script inside a Slurm job may start torchrun.
 _RANKS = (
     ("RANK", "WORLD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -97,7 +97,7 @@ def display_driver_version() -> str | None:
 def _driver_or_none() -> ReadApi | None:
     try:
         return default_driver()
-    except DriverError:  # a process without a driver has an environment too
+    except DriverError:  # a process without a driver still has an environment
         return None
 
 
@@ -132,5 +132,5 @@ def _rank() -> tuple[int | None, int | None]:
 
 
 def _count(text: str) -> int | None:
-    """Return a rank or world size, or None if the text is not one that a record can hold."""
+    """Return a rank or world size, or None if no record can hold it."""
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None

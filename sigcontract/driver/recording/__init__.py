@@ -1,4 +1,4 @@
-"""Every graph of a running program in one dump, also where the program knows nothing of it."""
+"""Record every graph of an unmodified running program in one dump."""
 
 from sigcontract.doors import attach
 

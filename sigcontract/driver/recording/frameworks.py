@@ -1,4 +1,4 @@
-"""Hooks into the frameworks that a program uses: yield to their profilers, record their captures, find the rank.
+"""Hooks into a program's frameworks: yield to their profilers, record their captures, find the rank.
 
 Imports no framework; wraps functions of modules once the program has imported them.
 """
@@ -23,7 +23,7 @@ __all__ = ["AfterImport", "Recording", "distributed_rank", "watch_frameworks"]
 
 
 class Recording(Protocol):
-    """What the wrapped functions need of a recorder."""
+    """The recorder interface used by the wrapped functions."""
 
     @property
     def observing(self) -> bool:
@@ -43,17 +43,17 @@ class Recording(Protocol):
         ...
 
 
-#: Functions that start a profiler that needs CUPTI's subscription, by module, and what the report calls them.
+#: Functions that start a profiler with a CUPTI subscription, by module, with their names in the report.
 _PROFILERS = {
     "torch.autograd.profiler": {"_prepare_profiler": "torch.profiler started"},
     "jax._src.profiler": {"start_trace": "jax.profiler started", "start_server": "jax.profiler's server started"},
 }
-#: A module whose import alone means that the program is about to use CUPTI.
+#: A module imported only by programs that use CUPTI.
 _CUPTI_USERS = ("cupti",)
 
 
 def watch_frameworks(recording: Recording, until: ExitStack) -> None:
-    """Wrap functions of imported and yet to be imported modules until the stack is closed."""
+    """Wrap functions of modules, imported now or later, until the stack is closed."""
     actions: dict[str, Callable[[Any], None]] = {
         name: functools.partial(_wrap_profilers, recording, until, functions) for name, functions in _PROFILERS.items()
     }
@@ -70,19 +70,19 @@ def watch_frameworks(recording: Recording, until: ExitStack) -> None:
 
 
 class AfterImport(MetaPathFinder):
-    """Calls a function on a module right after its import. It finds nothing itself.
+    """Calls a function with a module right after its import. Finds no module itself.
 
     Parameters
     ----------
     actions
-        What to do, by full name of the module. Each is done once.
+        Actions by full module name. Each runs once.
     """
 
     def __init__(self, actions: dict[str, Callable[[Any], None]]) -> None:
         self._actions = actions
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Find a module of `actions` as Python would, and have its action follow its execution."""
+        """Find a module of `actions` as Python does, and run its action after it executes."""
         action = self._actions.pop(fullname, None)
         if action is None:
             return None
@@ -95,7 +95,7 @@ class AfterImport(MetaPathFinder):
             execute(module)
             action(module)
 
-        # On the instance, so that the loader stays of its class: tools ask it for source and resources.
+        # On the instance, so the loader keeps its class: tools query it for source and resources.
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
@@ -106,7 +106,7 @@ def _wrap_profilers(recording: Recording, until: ExitStack, functions: Mapping[s
 
 
 def _wrap(owner: Any, name: str, recording: Recording, until: ExitStack, action: Callable[[], None]) -> None:
-    """Have an action come before a function, if there is such a function, until the stack is closed."""
+    """Run an action before each call of a function, if it exists, until the stack is closed."""
     original = getattr(owner, name, None)
     if original is None:
         return
@@ -115,12 +115,12 @@ def _wrap(owner: Any, name: str, recording: Recording, until: ExitStack, action:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
             action()
-        except Exception as error:  # noqa: BLE001  the program called its own function: no fault of ours may reach it
+        except Exception as error:  # noqa: BLE001  the program called its own function: our errors must not reach it
             recording.complain(f"{type(error).__name__} before {original.__name__}: {error}")
         return original(*args, **kwargs)
 
     def unwrap() -> None:
-        if getattr(owner, name, None) is wrapped:  # not where somebody has wrapped it again since
+        if getattr(owner, name, None) is wrapped:  # unless something else has wrapped it since
             setattr(owner, name, original)
 
     setattr(owner, name, wrapped)
@@ -153,12 +153,12 @@ def _captured_graph(stream: int) -> int:
 
 
 def distributed_rank() -> tuple[int, int] | None:
-    """Return rank and world size of torch.distributed, or None where the program does not use it."""
+    """Return rank and world size of torch.distributed, or None if the program does not use it."""
     distributed = sys.modules.get("torch.distributed")
-    initialized = getattr(distributed, "is_initialized", None)  # missing in builds without it, and while it is imported
+    initialized = getattr(distributed, "is_initialized", None)  # absent in builds without it, and during its import
     if distributed is None or initialized is None or not initialized():
         return None
     try:
         return int(distributed.get_rank()), int(distributed.get_world_size())
-    except (RuntimeError, ValueError):  # the program has left its group since
+    except (RuntimeError, ValueError):  # the program has left its group
         return None

@@ -1,4 +1,4 @@
-"""Labels of recorded graphs, and the Python code that they come from."""
+"""Labels of recorded graphs, and the Python code that instantiated them."""
 
 import string
 import sys
@@ -22,14 +22,13 @@ _LIBRARY_CODE = tuple(
 
 
 def check_label(template: str) -> None:
-    """Raise UsageError where a label's template does not fit.
+    """Raise UsageError unless a label template is valid.
 
     Parameters
     ----------
     template
-        Text with the fields ``{order}`` (0, 1, … in this process), ``{caller}`` (the function outside of libraries
-        that instantiated), ``{graph_id}`` (the number under which profilers show the graph), ``{nodes}``, ``{pid}`` and
-        ``{rank}``.
+        Text with the fields ``{order}`` (0, 1, … in this process), ``{caller}`` (the innermost function outside
+        libraries), ``{graph_id}`` (the graph's id in profilers), ``{nodes}``, ``{pid}`` and ``{rank}``.
     """
     try:
         names = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
@@ -37,10 +36,10 @@ def check_label(template: str) -> None:
         if not unknown:
             template.format(**dict.fromkeys(_FIELDS, 0))
     except ValueError as error:
-        msg = f"the label {template!r} is no template ({error}); double the braces that are to stay"
+        msg = f"the label {template!r} is not a template ({error}); double literal braces"
         raise UsageError(msg) from error
     if unknown:
-        raise UsageError(f"a label has no field {unknown[0]!r}; there are {', '.join(_FIELDS)}")
+        raise UsageError(f"a label has no field {unknown[0]!r}; fields: {', '.join(_FIELDS)}")
 
 
 def program_frames() -> list[FrameType]:
@@ -55,7 +54,7 @@ def program_frames() -> list[FrameType]:
 
 
 def caller_of(frames: Iterable[FrameType]) -> str:
-    """Return the innermost function that is no library's, or ``-``."""
+    """Return the innermost function outside libraries, or ``-``."""
     outside = (frame.f_code for frame in frames if not frame.f_code.co_filename.startswith(_LIBRARY_CODE))
     return next((code.co_qualname for code in outside), "-")
 

@@ -31,20 +31,20 @@ DumpFormat = Literal["json", "msgpack"]
 
 
 class RecordSettings(RecordOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is recorded, and how."""
+    """Settings of a recording."""
 
     format: DumpFormat = "json"
     #: Template of the dumps' names, see `sigcontract.driver.recording.dump_names`.
     name: str = DEFAULT_NAME
-    #: Signal that asks for a dump, as ``SIGUSR2``; None: none does.
+    #: Signal that requests a dump, such as ``SIGUSR2``, or None.
     demand: str | None = "SIGUSR2"
 
     def check(self) -> None:
-        """Raise UsageError where a setting names something that there is not."""
+        """Raise UsageError if a setting is unknown."""
         check_label(self.label)
         check_name(self.name)
         if self.demand is not None and self.demand not in signal.Signals.__members__:
-            raise UsageError(f"there is no signal {self.demand!r}; give one as SIGUSR2, or none")
+            raise UsageError(f"no signal {self.demand!r}; use one such as SIGUSR2, or none")
 
     def environment(
         self, folder: Path, status: Path, inherited: Mapping[str, str], at: tuple[str, ...] = ()
@@ -54,13 +54,13 @@ class RecordSettings(RecordOptions, frozen=True, kw_only=True, forbid_unknown_fi
         Parameters
         ----------
         folder
-            Where dumps go.
+            Directory of the dumps.
         status
-            Where processes report to.
+            Directory of the processes' reports.
         inherited
-            The environment that these are added to.
+            The environment to extend.
         at
-            Modules at whose import recording begins, instead of the usual ones.
+            Modules whose import starts recording, instead of the defaults.
         """
         path = inherited.get("PYTHONPATH")
         added = {
@@ -73,26 +73,26 @@ class RecordSettings(RecordOptions, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class ProcessReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one process recorded."""
+    """The report of one recorded process."""
 
     process_id: int
-    #: Its command line's first words.
+    #: The first words of its command line.
     program: str
-    #: Its dump, None where there is none.
+    #: Its dump; None if none.
     dump: str | None
-    #: Graphs in it.
+    #: Graphs in the dump.
     graphs: int
-    #: Distinct functions in it whose machine code is not known.
+    #: Distinct functions in the dump with unknown machine code.
     unknown_code: int = 0
-    #: Whether the process ended in order, so that nothing is missing at the end.
+    #: Whether the process exited cleanly, so no graphs are missing.
     complete: bool
     problems: tuple[str, ...]
 
 
 def begin() -> Recorder | None:
-    """Record this process as its environment says.
+    """Record this process with the settings in its environment.
 
-    Returns None where a setting or a file is at fault; the report says why.
+    Returns None if a setting or file is invalid; the report has the reason.
     """
     folder, status = Path(os.environ[_TO]), Path(os.environ[_STATUS])
     try:
@@ -108,7 +108,7 @@ def begin() -> Recorder | None:
 
 
 def import_all() -> None:
-    """Import all that recording may need, for a program that has another module under a dependency's name."""
+    """Import everything recording needs, for a program with a module named like a dependency."""
     for package in ("model", "wire", "driver.cuda", "driver.reading", "driver.observing", "driver.recording"):
         door = import_module(f"sigcontract.{package}")
         for name in door.__all__:
@@ -116,7 +116,7 @@ def import_all() -> None:
 
 
 class _Reporter:
-    """Records, and leaves a report after every write."""
+    """Records, and writes a report after every dump."""
 
     def __init__(self, folder: Path, status: Path, settings: RecordSettings) -> None:
         self._folder = folder
@@ -133,7 +133,7 @@ class _Reporter:
     def _path_of(self, process_id: int) -> Path:
         settings = self._settings
         path = dump_path(self._folder, settings.name, settings.format, process_id, self.recorder.environment.rank)
-        self._send_report(path)  # before the file is there: a process that dies in between leaves no dump unmentioned
+        self._send_report(path)  # before the file exists: a process that dies in between leaves no unreported dump
         return path
 
     def _after_write(self, recorder: Recorder) -> None:
@@ -165,7 +165,7 @@ def _failed(*problems: str, process_id: int, program: str) -> ProcessReport:
 
 
 def _report(status: Path, report: ProcessReport) -> None:
-    # The last way to report a problem; if it fails too, the parent reports that there is no report.
+    # The last way to report a problem; if it fails, the parent reports the missing report.
     with suppress(OSError, RuntimeError, MemoryError):
         path = status / f"{report.process_id}.json"
         partial = path.with_suffix(".partial")
@@ -174,7 +174,7 @@ def _report(status: Path, report: ProcessReport) -> None:
 
 
 def read_reports(status: Path) -> list[ProcessReport]:
-    """Return what the processes reported, by process id, with what their dumps on disk say of themselves."""
+    """Return the processes' reports by process id, checked against the dumps on disk."""
     reports = [_report_in(path) for path in sorted(status.glob("*.json"))]
     for path in sorted(status.glob("*.problem")):
         problems = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -183,24 +183,24 @@ def read_reports(status: Path) -> list[ProcessReport]:
 
 
 def _report_in(path: Path) -> ProcessReport:
-    """Return the report of a file. The program's own environment may have another release, or write there itself."""
+    """Read a report. The program may run another release, or write to the directory itself."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=ProcessReport)
     except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         problem = (
-            f"its report cannot be read ({error}); is another release of sigcontract installed for the program than "
-            "for this command? Its dumps, if it wrote any, are in the folder"
+            f"its report cannot be read ({error}); if the program has another release of sigcontract than "
+            "this command, install the same one; any dumps it wrote are in the directory"
         )
         return _failed(problem, process_id=_process_id(path), program="python")
 
 
 def _process_id(report: Path) -> int:
-    """Return the process that a file of the status folder is named for, 0 where it is named for none."""
+    """Return the process id in a report's file name, or 0."""
     return int(report.stem) if report.stem.isascii() and report.stem.isdecimal() else 0
 
 
 def _checked(report: ProcessReport) -> ProcessReport:
-    """Return the report checked against the dump: a process reports its dump before writing it, and may die between."""
+    """Check a report against its dump: a process reports a dump before writing it, and may die in between."""
     if report.dump is None:
         return report
     try:

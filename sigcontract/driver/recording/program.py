@@ -1,4 +1,4 @@
-"""Running the program that is recorded: its signals and its exit status stay its own."""
+"""Run the recorded program and keep its signals and exit status."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from sigcontract.errors import FileError
 
 __all__ = ["run_program"]
 
-#: Signals that a program is commonly sent; passed on, so that it does not matter which of the two gets them.
+#: Signals commonly sent to programs; forwarded, so either process may receive them.
 _PASSED_ON: Final = frozenset(
     {
         Signals.SIGCONT,
@@ -29,15 +29,15 @@ _PASSED_ON: Final = frozenset(
     }
 )
 _WATCHED: Final = _PASSED_ON | {Signals.SIGCHLD}
-#: Python ignores these; a program expects the default action.
+#: Signals that Python ignores; programs expect the default action.
 _DEFAULT_IN_PROGRAMS: Final = (Signals.SIGPIPE, Signals.SIGXFSZ)
-#: SIGCHLD may go to another thread of this process, so the program's end is looked for this often at least.
+#: Polling interval for the program's exit: SIGCHLD may go to another thread.
 _POLL_SECONDS: Final = 0.2
-#: The kernel signals every process of a group before kill returns; the witness then needs a moment to say so.
+#: Time for the witness to report: kill returns once the kernel has signalled the whole group.
 _WITNESS_SECONDS: Final = 0.2
 
-#: A signal from a terminal, or to the process group, reaches the program without this process. Only a process that
-#: shares the group and is addressed by nobody can tell the two cases apart.
+#: A terminal, or a kill of the process group, signals the program directly. Only a third process in the group, which
+#: nobody signals alone, can distinguish that from a signal to this process.
 _WITNESS: Final = """
 import os, signal, sys
 watched, parent = {int(word) for word in sys.argv[1].split(",")}, int(sys.argv[2])
@@ -49,25 +49,23 @@ while os.getppid() == parent:
 
 
 def run_program(command: list[str], environment: Mapping[str, str], status: Path, demand: int | None) -> int:
-    """Run a program to its end, and return its status as subprocess gives it, negative for a signal.
+    """Run a program to its end and return its exit status; negative for a signal, as in subprocess.
 
-    Signals that are sent to this process alone are passed on to the program; those of a terminal or to the process
-    group reach both without that. The signal that asks for a dump goes to the processes that record, wherever they
-    stand below the program, and to no other: by default it would end a program that does not know it.
+    Signals sent to this process alone are forwarded to the program; those of a terminal or to the process group reach
+    both anyway. The signal that requests a dump is forwarded only to recording processes anywhere below the program:
+    its default action would end any other.
 
     Parameters
     ----------
-    command, environment
-        What is run.
-    status
-        Where recorded processes leave their reports.
+    command, environment The program's command line and environment. status
+        Directory of the processes' reports.
     demand
-        Number of the signal that asks for a dump, None where none does.
+        Number of the signal that requests a dump, or None.
 
     Raises
     ------
     FileError
-        The program cannot be run. It was not started.
+        The program cannot be started.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     try:
@@ -87,7 +85,7 @@ def run_program(command: list[str], environment: Mapping[str, str], status: Path
                         os.kill(target, received.si_signo)
     finally:
         while signal.sigtimedwait(_WATCHED, 0) is not None:
-            pass  # for a program that has ended
+            pass  # the program has exited
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -95,15 +93,15 @@ def _started(command: list[str], environment: Mapping[str, str], mask: set[int])
     try:
         return os.posix_spawnp(command[0], command, environment, setsigmask=mask, setsigdef=_DEFAULT_IN_PROGRAMS)
     except OSError as error:
-        msg = f"{command[0]} cannot be run: {error.strerror}; check its name and that it may be executed"
+        msg = f"{command[0]} cannot be run: {error.strerror}; check its name and permissions"
         raise FileError(msg, file=command[0]) from error
 
 
 @contextmanager
 def _witness() -> Iterator[IO[bytes]]:
-    """Give a pipe out of which come the numbers of signals that the whole process group got."""
+    """Yield a pipe that delivers the numbers of signals sent to the whole process group."""
     arguments = [",".join(str(int(number)) for number in _PASSED_ON), str(os.getpid())]
-    with subprocess.Popen(  # noqa: S603  our own text, run by the Python that runs this; it inherits the signal mask
+    with subprocess.Popen(  # noqa: S603  fixed text, run by this Python; inherits the signal mask
         [sys.executable, "-I", "-S", "-c", _WITNESS, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -111,7 +109,7 @@ def _witness() -> Iterator[IO[bytes]]:
         bufsize=0,
     ) as process:
         try:
-            assert process.stdout is not None  # noqa: S101  a pipe was asked for
+            assert process.stdout is not None  # noqa: S101  stdout=PIPE
             yield process.stdout
         finally:
             process.kill()
@@ -120,7 +118,7 @@ def _witness() -> Iterator[IO[bytes]]:
 def _witnessed(pipe: IO[bytes], number: int) -> bool:
     while select([pipe], [], [], _WITNESS_SECONDS)[0]:
         seen = pipe.read(1)
-        if not seen:  # the witness is gone: what reaches the program twice is better than what never reaches it
+        if not seen:  # the witness is gone: a signal delivered twice is better than one lost
             return False
         if seen[0] == number:
             return True
@@ -128,7 +126,7 @@ def _witnessed(pipe: IO[bytes], number: int) -> bool:
 
 
 def _recording(status: Path) -> Iterator[int]:
-    """Yield the processes that have reported here and run: ids come back, so each is asked for its environment."""
+    """Yield the running processes that reported here. Process ids are reused, so check each one's environment."""
     mark = os.fsencode(status)
     for report in status.glob("*.json"):
         with suppress(OSError):

@@ -48,12 +48,12 @@ from sigcontract.wire import (
 
 __all__ = ["EXTENSION", "RecordOptions", "Recorder", "record_to"]
 
-#: Key of the dump's extensions under which a recording says what is missing, and where graphs were captured.
+#: Extension key of a recorded dump: what is missing, and where graphs were captured.
 EXTENSION = "sigcontract.record"
 
 
 class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is recorded."""
+    """Options of a recording."""
 
     #: Template of the graphs' labels, see `check_label`.
     label: str = DEFAULT_LABEL
@@ -71,7 +71,7 @@ class Recorder:
     Parameters
     ----------
     path_of
-        Gives the file for a process id. A forked child writes to a file of its own, once it has a graph.
+        Returns the file for a process id. A forked child writes its own file, once it has a graph.
     options
         What is recorded.
     on_write
@@ -114,7 +114,7 @@ class Recorder:
         #: Whether the last write was, or is, the last one.
         self.ended = False
 
-    # What a report asks
+    # Queries of a report
 
     @property
     def path(self) -> Path | None:
@@ -129,7 +129,7 @@ class Recorder:
     @property
     def unknown_code_count(self) -> int:
         """Distinct functions of unknown machine code, which cannot be proven equal to those of another run."""
-        # A copy: graphs come while a report of the last write is made.
+        # A copy: other threads add graphs meanwhile.
         kernels = (node for node in tuple(self._nodes) if isinstance(node, KernelNodeSignature))
         known = {(node.func, node.kern, node.name): _has_code(node) for node in kernels}
         return sum(not has_code for has_code in known.values())
@@ -153,7 +153,9 @@ class Recorder:
             self._observations = self._observe()
             self._observations.on_instantiated.append(self.add)
         except ObserveError as error:
-            self._problems.append(f"launches are not observed, attributes that nodes do not tell stay unread: {error}")
+            self._problems.append(
+                f"launches are not observed, so attributes that nodes do not return are missing: {error}"
+            )
         watch_frameworks(self, self._until_closed)
         atexit.register(self.close)
         in_forked_child(self._begin)
@@ -171,7 +173,7 @@ class Recorder:
         if self.ended:
             return
         if not self._writer.stop():
-            self.complain("the last write did not end in time; what came after the one before is missing")
+            self.complain("the last write did not finish in time; graphs after the previous one are missing")
             return
         self.end()
         self.yield_cupti(None)
@@ -190,11 +192,11 @@ class Recorder:
 
     def follow_signals(self, demand: int | None) -> None:
         """Write at SIGTERM and os._exit too, and whenever the signal ``demand`` comes; see `EndHooks`."""
-        missing = EndHooks(self._told, demand).install()
+        missing = EndHooks(self._on_signal, demand).install()
         if missing is not None:
             self.complain(missing)
 
-    def _told(self, ends: bool) -> None:  # noqa: FBT001  EndHooks passes it positionally
+    def _on_signal(self, ends: bool) -> None:  # noqa: FBT001  EndHooks passes it positionally
         if ends:
             self.end()
         elif self._graphs and not self.ended:
@@ -206,11 +208,11 @@ class Recorder:
         if seen is None:
             return
         self._problems += seen.problems
-        if self.add in seen.on_instantiated:  # not where it has been closed already
+        if self.add in seen.on_instantiated:  # unless already closed
             seen.on_instantiated.remove(self.add)
         release()
         if reason is not None:
-            self._problems.append(f"{reason}: launches are not observed from here on ({self._seen} graphs were)")
+            self._problems.append(f"{reason}: launches are no longer observed (after {self._seen} graphs)")
 
     def __enter__(self) -> Self:
         return self
@@ -244,7 +246,7 @@ class Recorder:
             self._unwritten = True
             self._writer.wake()
         if order == 0 and self._on_write is not None:
-            self._on_write(self)  # a forked child that dies before it writes is known to have had graphs
+            self._on_write(self)  # so a forked child that dies before its first write is known to have graphs
 
     def _keep(self, order: int, graph_id: int | None, signature: GraphSignature) -> None:
         stack = program_frames()
@@ -287,7 +289,7 @@ class Recorder:
                 if self._path is None:
                     self._path = self._path_of(os.getpid())
                 save(dump, self._path)
-            except Exception as error:  # noqa: BLE001  this runs in os._exit, in a handler, at the end of a process
+            except Exception as error:  # noqa: BLE001  runs in os._exit, in signal handlers and at process exit
                 self._unwritten = True
                 what = error if isinstance(error, SigcontractError | OSError) else f"{type(error).__name__}: {error}"
                 self.complain(f"the dump could not be written: {what}")
@@ -297,7 +299,7 @@ class Recorder:
 
     def _dump(self, *, complete: bool) -> SignatureDump:
         where, profile = self._environment()
-        # Kept once known: programs leave their process group before they end.
+        # Keep it once known: programs leave their process group before they exit.
         self._rank = distributed_rank() or self._rank
         if self._rank is not None:
             where = replace(where, rank=self._rank[0], world_size=self._rank[1])
@@ -338,7 +340,7 @@ class Recorder:
             self._problems.append(problem)
 
 
-def record_to(  # noqa: PLR0913  each is one fact of a recording, given by keyword
+def record_to(  # noqa: PLR0913  keyword arguments, one per option
     path: "str | os.PathLike[str]",
     *,
     label: str = DEFAULT_LABEL,
@@ -347,7 +349,7 @@ def record_to(  # noqa: PLR0913  each is one fact of a recording, given by keywo
     code: CodeSource = "images",
     signals: bool = False,
 ) -> Recorder:
-    """Record every graph that this process instantiates from now on, until the recorder is closed.
+    """Record every graph that this process instantiates until the recorder is closed.
 
     Parameters
     ----------
@@ -357,14 +359,14 @@ def record_to(  # noqa: PLR0913  each is one fact of a recording, given by keywo
     label, stacks, host, code
         As `RecordOptions`.
     signals
-        Whether to write at once on SIGUSR2, and before SIGTERM or os._exit ends the process, as ``sigcontract
-        record`` does. Handlers of the program's own are left alone. To be called from the main thread.
+        Whether to write at once on SIGUSR2, and before SIGTERM or os._exit ends the process, as ``sigcontract record``
+        does. The program's own handlers are left alone. Call from the main thread.
 
     Returns
     -------
     Recorder
-        Started. Close it, use it in a ``with``, or leave it: it is closed when the interpreter ends. What is missing,
-        because CUPTI was taken or a file could not be written, is in its ``problems``.
+        The started recorder. Close it or use it in a ``with``; else it is closed at interpreter exit. Its ``problems``
+        list what is missing, such as after a failed write or with CUPTI in use elsewhere.
 
     Raises
     ------

@@ -17,12 +17,12 @@ from typing import NoReturn
 
 __all__ = ["EndHooks"]
 
-#: How long a write may hold up the end of the process.
+#: Most time that a write may delay the end of the process.
 _WRITE_SECONDS = 5.0
 
 
 class EndHooks:
-    """Calls back before the process ends by SIGTERM or os._exit, and when a signal asks for a dump.
+    """Calls back before the process ends by SIGTERM or os._exit, and when a signal requests a dump.
 
     A signal that the program handles itself, or ignores, is left alone; a handler that it installs later replaces
     this one. In a forked child only os._exit is followed and the thread is gone: signals act there as they would.
@@ -30,9 +30,9 @@ class EndHooks:
     Parameters
     ----------
     write
-        Writes what there is; the argument says whether the process ends now. Must not raise.
+        Writes the dump; the argument is whether the process ends now. Must not raise.
     demand
-        Number of the signal that asks for a dump, or None.
+        Number of the signal that requests a dump, or None.
     """
 
     def __init__(self, write: Callable[[bool], object], demand: int | None) -> None:
@@ -44,11 +44,11 @@ class EndHooks:
         self._ending = threading.Lock()
 
     def install(self) -> str | None:
-        """Install everything. Returns what could not be, for the report."""
+        """Install all hooks. Returns a problem for the report, or None."""
         self._wrap_os_exit()
         atexit.register(self._let_end)
         if threading.current_thread() is not threading.main_thread():
-            return "recording began outside of the main thread, so signals are not followed"
+            return "recording started outside the main thread, so signals are not handled"
         for number in {signal.SIGTERM, self._demand} - {None}:
             if number is not None and signal.getsignal(number) == signal.SIG_DFL:
                 signal.signal(number, self._received)
@@ -78,7 +78,7 @@ class EndHooks:
                 self._end(signal.SIGTERM)
 
     def _received_numbers(self) -> bytes:
-        """Wait for signals. Empty where the program closed every file that it did not open: it may have this number."""
+        """Wait for signals. Empty if the program closed the pipe: its descriptor may be reused."""
         try:
             return os.read(self._read_end, 64) if self._is_open(self._read_end) else b""
         except OSError:  # closed in between
@@ -97,20 +97,20 @@ class EndHooks:
             self._end(number)
 
     def _is_ours(self, number: int) -> bool:
-        # Bound methods are made anew at each access, so equality, not identity.
+        # Each access creates a new bound method, so compare by equality.
         return signal.getsignal(number) == self._received
 
     def _end(self, number: int) -> None:
-        """Write, then end by the signal's default action: not in the main thread, where that can be avoided.
+        """Write, then end by the signal's default action, if possible outside the main thread.
 
-        It may hold a lock that the writing needs, and lets go of it once its handler has returned.
+        The main thread may hold a lock that the write needs, and releases it once its handler returns.
         """
         if not self._ending.acquire(blocking=False):
             return
         if threading.current_thread() is threading.main_thread():
             try:
                 threading.Thread(target=self._write_and_end, args=(number,), daemon=True).start()
-            except RuntimeError:  # the process has all the threads that it can have
+            except RuntimeError:  # no more threads can be started
                 self._write_and_end(number)
         else:
             self._write_and_end(number)
@@ -123,12 +123,12 @@ class EndHooks:
             self._write(True)  # noqa: FBT003  the callback's one argument
         else:
             writing.join(_WRITE_SECONDS)
-        # signal.signal is the main thread's alone, and that may hang.
+        # signal.signal works in the main thread only, which may hang.
         ctypes.CDLL(None).signal(number, 0)
         os.kill(os.getpid(), number)
 
     def _let_end(self) -> None:
-        """At the program's own end: wait for the thread that ends it by a signal, for as long as that may take."""
+        """At normal exit: wait for a thread that is ending the process by a signal."""
         if self._ending.acquire(timeout=2 * _WRITE_SECONDS):
             self._ending.release()
 
@@ -141,7 +141,7 @@ class EndHooks:
                 self._write(True)  # noqa: FBT003  the callback's one argument
                 self._let_end()
             finally:
-                original(status)  # whatever became of the write
+                original(status)  # whether or not the write succeeded
 
         os._exit = _exit
 

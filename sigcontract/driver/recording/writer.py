@@ -1,4 +1,4 @@
-"""A thread that writes soon after there is something to write, and never spends its time on that alone."""
+"""A thread that writes soon after new data arrives, with pauses in between."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -7,23 +7,23 @@ from time import monotonic
 
 __all__ = ["BackgroundWriter"]
 
-#: What came last is on disk this long after, where writing is quick.
+#: Delay before a write, in seconds.
 _DELAY_SECONDS = 0.5
-#: Pause between writes, in durations of the last write: bounds what recording costs while many graphs come.
+#: Pause between writes, as a multiple of the last write's duration: bounds the cost while graphs arrive.
 _PAUSE_PER_WRITE = 10.0
-#: How long an ending process waits for a write in progress. A hung file system must not keep it from ending.
+#: How long an exiting process waits for a write: a hung file system must not block the exit.
 _END_SECONDS = 5.0
 
 
 class BackgroundWriter:
-    """Calls a function some time after each `wake`, several wakes at once where it falls behind.
+    """Calls a function some time after each `wake`; wakes during a call are combined.
 
-    The thread begins at the first `wake`, so that a process that records nothing has none.
+    The thread starts at the first `wake`, so a process that records nothing has none.
 
     Parameters
     ----------
     write
-        Does the writing; must not raise.
+        Writes. Must not raise.
     """
 
     def __init__(self, write: Callable[[], object]) -> None:
@@ -33,17 +33,17 @@ class BackgroundWriter:
         self._thread: Thread | None = None
 
     def wake(self) -> None:
-        """Say that there is something new."""
+        """Request a write."""
         self._wanted.set()
         if self._thread is None and not self._ending.is_set():
             thread = Thread(target=self._run, name="sigcontract-record", daemon=True)
-            # The process may have all the threads that it can have, or be ending: then the last write is the only one.
+            # No thread can start at the thread limit or during exit; then only the last write happens.
             with suppress(RuntimeError):
                 thread.start()
                 self._thread = thread
 
     def stop(self) -> bool:
-        """End the thread. Returns whether it did end; if not, its last write hangs."""
+        """Stop the thread. Returns whether it stopped; if not, its last write hangs."""
         self._ending.set()
         self._wanted.set()
         if self._thread is None:

@@ -97,5 +97,5 @@ def test_where_a_profiler_may_be_at_work_a_cooperative_function_is_not_vouched_f
 ) -> None:
     monkeypatch.setattr(verify_module, "loaded_cupti", lambda: loaded)
     a, b = (graph(kernel(cooperative(), func=func)) for func in (1, 2))
-    left_out = "nodes[0]: a stale function of a cooperative node, which shows only where CUPTI is not loaded"
+    left_out = "nodes[0]: a stale function of a cooperative node, which shows only without CUPTI loaded"
     assert (left_out in verify(fake, a, b).left_out) == (loaded is not None)

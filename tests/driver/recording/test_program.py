@@ -29,6 +29,6 @@ def test_what_is_no_program_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         run_program(["no-such-program"], os.environ, tmp_path, None)
     assert str(caught.value) == (
-        "no-such-program cannot be run: No such file or directory; check its name and that it may be executed"
+        "no-such-program cannot be run: No such file or directory; check its name and permissions"
     )
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before

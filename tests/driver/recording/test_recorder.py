@@ -216,7 +216,7 @@ def test_without_cupti_the_dump_says_what_is_missing(path: Path, monkeypatch: py
         recorder.add(1)
     assert [entry.label for entry in dump_at(path).graphs] == ["graph -"]
     assert dump_at(path).extensions[EXTENSION]["problems"] == [
-        "launches are not observed, attributes that nodes do not tell stay unread: a profiler has it"
+        "launches are not observed, so attributes that nodes do not return are missing: a profiler has it"
     ]
 
 
@@ -247,7 +247,7 @@ def test_cupti_is_given_to_a_profiler_and_the_dump_says_so(
     dump = dump_at(path)
     assert len(dump.graphs) == 2
     assert dump.extensions[EXTENSION]["problems"] == [
-        "torch.profiler started: launches are not observed from here on (1 graphs were)"
+        "torch.profiler started: launches are no longer observed (after 1 graphs)"
     ]
 
 
@@ -315,7 +315,7 @@ def test_a_write_that_hangs_does_not_keep_the_process_from_ending(
         (writing,) = (thread for thread in threading.enumerate() if thread.name == "sigcontract-record")
         assert started.wait(WAIT_SECONDS)
         recorder.close()
-        assert any("did not end in time" in problem for problem in recorder.problems)
+        assert any("did not finish in time" in problem for problem in recorder.problems)
         released.set()
         writing.join(WAIT_SECONDS)
         assert not writing.is_alive()
@@ -427,8 +427,8 @@ program.instantiate(3)
 def test_a_signal_after_the_end_writes_nothing(path: Path, program: FakeProgram) -> None:
     with record_to(path) as recorder:
         program.instantiate(1)
-    recorder._told(ends=False)
-    recorder._told(ends=True)
+    recorder._on_signal(ends=False)
+    recorder._on_signal(ends=True)
     assert dump_at(path).complete
 
 

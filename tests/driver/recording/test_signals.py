@@ -223,5 +223,5 @@ assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 print(told[0])
 """
     assert Process(tmp_path, program).end()[1] == (
-        "recording began outside of the main thread, so signals are not followed\n"
+        "recording started outside the main thread, so signals are not handled\n"
     )
