@@ -15,7 +15,8 @@ from sigcontract.model.nodes import MemAllocNode, MemFreeNode
 from sigcontract.registry import SignatureRegistry
 from sigcontract.registry.reasons import single_exec
 from sigcontract.update import groups as engine
-from sigcontract.update.groups import distinct_nodes, gaps, group_dumps
+from sigcontract.update.grouping import distinct_nodes
+from sigcontract.update.groups import gaps, group_dumps
 from tests.compare.dumps import dump, kernel, without_code
 from tests.update.build import H200, cluster, graph, memset, value
 
