@@ -17,6 +17,7 @@ from sigcontract.wire import (
     schema,
     schema_sha256,
     schema_text,
+    typed_versions,
     typescript_types,
     write_files,
 )
@@ -78,14 +79,14 @@ def _out_of_step(folder: Path) -> list[str]:
 
 def _report(args: argparse.Namespace, wrong: list[str]) -> int:
     if args.format == "json":
-        write_document(SchemaList(schemas=_entries(), out_of_step=tuple(wrong)))
+        write_document(SchemaList(schemas=_entries("json"), out_of_step=tuple(wrong)))
     else:
-        sys.stdout.writelines(f"{safe(line)}\n" for line in wrong or [f"{len(FORMS)} schemas in step"])
+        sys.stdout.writelines(f"{safe(line)}\n" for line in wrong or [f"{len(FORMS)} schemas up to date"])
     return Exit.GATE if wrong else Exit.OK
 
 
 def _list(args: argparse.Namespace) -> int:
-    entries = _entries()
+    entries = _entries(args.lang)
     if args.format == "json":
         write_document(SchemaList(schemas=entries, out_of_step=None))
     else:
@@ -93,7 +94,7 @@ def _list(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _entries() -> tuple[SchemaEntry, ...]:
+def _entries(lang: str) -> tuple[SchemaEntry, ...]:
     return tuple(
         SchemaEntry(
             document=form.document,
@@ -101,4 +102,5 @@ def _entries() -> tuple[SchemaEntry, ...]:
             sha256=schema_sha256(schema(form.document, form.version)),
         )
         for form in FORMS.values()
+        if lang == "json" or form.version in typed_versions(form.document)
     )
