@@ -66,7 +66,7 @@ def table_lines(
             nodes = "this node" if block.length == 1 else f"these {block.length} nodes"
             last = node_index(rows[folded.end - 1].path)
             cut = f", the last time the first {tail}" if tail else ""
-            yield f"{block.count + (tail > 0)} times {nodes}, up to node {last}{cut}:"
+            yield from _wrapped(f"{block.count + (tail > 0)} times {nodes}, up to node {last}{cut}:", width, 4)
         for row, name in _named(rows, folded):
             notes = _notes(
                 row, () if attributes else [entry for entry in row.attributes if usual.get(entry.id) != entry]

@@ -105,7 +105,7 @@ def _lines(comparison: DumpComparison, page: Page, *, verdicts: bool | None) -> 
         drawing = Drawing(page, found, verdicts=each)
         head = [*_heading(graphs, found, page, verdicts=each), *drawing.causes()]
         yield from head
-        yield from _limited(drawing.stretches(), _LINES if each else max(_FEWEST_LINES, _LINES_PLAIN - len(head)))
+        yield from _limited(drawing.stretches(), _LINES if each else max(_FEWEST_LINES, _LINES_PLAIN - len(head)), page)
         notes = [c for c in found.changes if not c.known or c.difference.rule == "node.alignment"]
         yield from _notes(notes, page)
     yield from _reasons(explained, page)
@@ -144,12 +144,14 @@ def _plain_line(finding: Finding, page: Page) -> Iterator[str]:
     yield from page.wrapped(f"{path}  {change}  {page.verdict(finding.verdict)}  {finding.rule}", "  ")
 
 
-def _limited(lines: Iterator[str], most: int) -> Iterator[str]:
+def _limited(lines: Iterator[str], most: int, page: Page) -> Iterator[str]:
     """Yield no more lines than that; what is beyond them is not drawn, and stands among the distinct changes."""
     drawn = list(islice(lines, most + 1))
     yield from drawn if len(drawn) <= most else drawn[: most - 1]
     if len(drawn) > most:
-        yield f"  … cut after {most - 1} lines: the changes above list all nodes, --format json lists every finding"
+        yield from page.wrapped(
+            f"… cut after {most - 1} lines: the changes above list all nodes, --format json lists every finding", "  "
+        )
 
 
 def _field(change: Change) -> str:
