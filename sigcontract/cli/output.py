@@ -6,17 +6,12 @@ from pathlib import Path
 from sigcontract.errors import FileError
 from sigcontract.wire import Document, encode
 
-__all__ = ["escaped_name", "refuse_to_overwrite", "write_document"]
+__all__ = ["refuse_to_overwrite", "write_document"]
 
 
 def write_document(document: Document) -> None:
     """Write a document to standard output as JSON."""
     sys.stdout.write(encode(document).decode())
-
-
-def escaped_name(name: str) -> str:
-    r"""Return a file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def refuse_to_overwrite(path: str, *, force: bool) -> None:

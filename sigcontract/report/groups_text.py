@@ -15,7 +15,7 @@ from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_of, counted
 from sigcontract.update import RULES
 
-__all__ = ["render_groups"]
+__all__ = ["STREAMS", "policy_head", "render_groups"]
 
 #: Reasons shown of one group, the worst first.
 _REASONS: Final = 3
@@ -26,7 +26,7 @@ _LABELS: Final = 12
 _LONE: Final = 12
 _NAME: Final = 56
 _MEGABYTE: Final = 10**6
-_STREAMS: Final = (
+STREAMS: Final = (
     "launches of one executable are serialized: graphs of one group that run concurrently on several streams wait for "
     "each other; dumps do not record streams, so check before you share"
 )
@@ -42,9 +42,9 @@ def render_groups(report: GroupsReport, others: Sequence[PolicyGroups] = (), *, 
     lines += [""] if lines else []
     lines += [line for policy in report.policies for line in (*_policy(policy, files), "")]
     if others:
-        lines += [f"other policies (--policy): {'; '.join(map(_head, others))}"]
+        lines += [f"other policies (--policy): {'; '.join(map(policy_head, others))}"]
     if any(policy.executables_saved for policy in report.policies):
-        lines += [f"memory is an estimate, {report.memory_source}", _STREAMS]
+        lines += [f"memory is an estimate, {report.memory_source}", STREAMS]
     broken = lines if width is None else [part for line in lines for part in _broken(line, width)]
     return "\n".join(broken).rstrip("\n") + "\n"
 
@@ -57,7 +57,8 @@ def _broken(line: str, width: int) -> list[str]:
     return wrap(line, width, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _head(found: PolicyGroups) -> str:
+def policy_head(found: PolicyGroups) -> str:
+    """Return what a policy gives, in one line."""
     if found.policy == "portable":
         groups = sum(len(group.members) > 1 for group in found.groups)
         return f"portable: {counted(groups, 'group')} equal across processes"
@@ -65,7 +66,7 @@ def _head(found: PolicyGroups) -> str:
 
 
 def _policy(found: PolicyGroups, files: Sequence[str]) -> Iterator[str]:
-    policy, _, rest = _head(found).partition(":")
+    policy, _, rest = policy_head(found).partition(":")
     yield f"{policy}: {counted(found.graphs, 'graph')},{rest}"
     several = [group for group in found.groups if len(group.members) > 1]
     for group in several[:_GROUPS]:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from sigcontract.model import CheckReport, DumpDiff, FleetReport, GroupsReport, RankDiffs
 
-__all__ = ["Answer", "Case", "CaseResult", "Level", "Outcome", "Place", "Reportable"]
+__all__ = ["Answer", "Case", "CaseResult", "Level", "Outcome", "Reportable", "SourceLocation"]
 
 #: What a command's status says: 0, 1 and 3.
 Answer = Literal["passed", "failed", "undetermined"]
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     text
         Draws the record as text: with colour or without, in so many columns.
     html
-        Draws the HTML page; None: there is none of this result.
+        Draws the HTML page.
     fail_on
         The gate of a diff.
     lines
@@ -43,13 +43,13 @@ class Outcome(NamedTuple):
     answer: Answer
     files: tuple[str, ...]
     text: Callable[[bool, int], str]
-    html: Callable[[], str] | None = None
+    html: Callable[[], str]
     fail_on: str = "any"
     lines: Mapping[str, int] = {}
     gaps_pass: bool = False
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """A line of a file; None: the file as a whole."""
 
     file: str
@@ -71,7 +71,7 @@ class CaseResult(NamedTuple):
         What an update makes of it; None: it is about no update.
     logical
         Graph and path.
-    place
+    location
         File and line that it is about; None: none.
     related
         The line of the contract that asked.
@@ -81,6 +81,8 @@ class CaseResult(NamedTuple):
         Whether it is allowed.
     justification
         Why it is suppressed; None: it is not.
+    remark
+        Whether it is worth a look though it passes: a suppression that is not used.
     """
 
     rule: str
@@ -88,11 +90,12 @@ class CaseResult(NamedTuple):
     message: str
     verdict: str | None = None
     logical: str | None = None
-    place: Place | None = None
-    related: Place | None = None
+    location: SourceLocation | None = None
+    related: SourceLocation | None = None
     subject: str | None = None
     passes: bool = False
     justification: str | None = None
+    remark: bool = False
 
 
 class Case(NamedTuple):

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from sigcontract.errors import UsageError
 from sigcontract.model import CheckReport, DumpDiff, FleetReport, GroupsReport, RankDiffs
 from sigcontract.report.annotations import annotations
-from sigcontract.report.cases import place_of_graph
+from sigcontract.report.cases import location_of_graph
 from sigcontract.report.contract_markdown import check_markdown
 from sigcontract.report.github import diff_github
 from sigcontract.report.groups_markdown import groups_markdown
@@ -50,17 +49,15 @@ def _markdown(outcome: Outcome) -> str:
 
 def _github(outcome: Outcome) -> str:
     if isinstance(outcome.record, DumpDiff):
-        return diff_github(outcome.record, lambda graph: place_of_graph(graph, outcome.files, outcome.lines))
+        return diff_github(outcome.record, lambda graph: location_of_graph(graph, outcome.files, outcome.lines))
     return annotations(outcome)
 
 
 def _html(outcome: Outcome) -> str:
-    if outcome.html is None:
-        raise UsageError(f"no HTML page for {outcome.command}; use another format")
     return outcome.html()
 
 
-#: What draws each form. A form is added here, and every command has it; `html` those that can draw a page.
+#: What draws each form. A form is added here, and every command has it.
 OUTPUTS: Final[Mapping[str, Callable[[Outcome], str]]] = MappingProxyType(
     {
         "text": _text,

@@ -5,7 +5,17 @@ from itertools import groupby
 from textwrap import wrap
 
 from sigcontract.compare import CauseChange
-from sigcontract.model import FleetCause, FleetChange, FleetClass, FleetGap, FleetGraphs, FleetReport, FleetRow
+from sigcontract.model import (
+    FleetCause,
+    FleetChange,
+    FleetClass,
+    FleetGap,
+    FleetGraphs,
+    FleetReport,
+    FleetRow,
+    RankDiffs,
+    Verdict,
+)
 from sigcontract.report.change_words import change_words, node_index
 from sigcontract.report.cuda_words import value_word
 from sigcontract.report.names import differing, safe, shortened
@@ -17,6 +27,7 @@ __all__ = [
     "fleet_head",
     "fleet_text",
     "gap_lines",
+    "ranks_head",
     "ranks_of",
     "what_changed",
     "where_of",
@@ -229,6 +240,13 @@ def cell_texts(row: FleetRow, width: int) -> list[str]:
         texts = short if len(set(short)) == len(set(words)) else differing(*words, width=width)
         columns.append([prefix + text for text in texts])
     return [", ".join(cell) for cell in zip(*columns, strict=True)]
+
+
+def ranks_head(found: RankDiffs) -> str:
+    """Return one sentence on two folders: the verdict, and how many pairs of dumps differ."""
+    differing = sum(each.diff.verdict is not Verdict.IDENTICAL for each in found.diffs)
+    gaps = f", {counted(len(found.gaps), 'gap')}" if found.gaps else ""
+    return f"{found.verdict}: {counted(len(found.diffs), 'distinct pair')} of dumps, {differing} with differences{gaps}"
 
 
 def gap_lines(gaps: Sequence[FleetGap], width: int = 120) -> Iterator[str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from sigcontract import __version__
 from sigcontract.report.cases import cases_of
-from sigcontract.report.outcome import Case, CaseResult, Outcome, Place
+from sigcontract.report.outcome import Case, CaseResult, Outcome, SourceLocation
 from sigcontract.update import RULES
 from sigcontract.wire import printable_json
 
@@ -25,10 +25,14 @@ _MOST_MESSAGE: Final = 1000
 def sarif(outcome: Outcome) -> str:
     """Return the results of a run as a SARIF log of one run.
 
-    What passes is left out, but for what a suppression lets pass: that is a suppressed result.
+    What passes is left out, but for what a suppression lets pass, a suppressed result, and for what is worth a look.
     """
     found = [(case, result) for case in cases_of(outcome) for result in case.results]
-    kept = [(case, result) for case, result in found if not result.passes or result.justification is not None]
+    kept = [
+        (case, result)
+        for case, result in found
+        if not result.passes or result.remark or result.justification is not None
+    ]
     rules = {rule: index for index, rule in enumerate(dict.fromkeys(result.rule for _, result in kept))}
     run = {
         "tool": {
@@ -69,12 +73,12 @@ def _result(case: Case, result: CaseResult, rule: int) -> dict[str, Any]:
         "partialFingerprints": {"sigcontract/v1": _fingerprint(case, result)},
         "properties": {"verdict": result.verdict, "kernel": result.subject},
     }
-    if result.place is not None:
-        location: dict[str, Any] = {"physicalLocation": _physical(result.place)}
+    if result.location is not None:
+        location: dict[str, Any] = {"physicalLocation": _physical(result.location)}
         if result.logical is not None:
             location["logicalLocations"] = [{"fullyQualifiedName": result.logical}]
         told["locations"] = [location]
-    if result.related is not None and result.related != result.place:
+    if result.related is not None and result.related != result.location:
         told["relatedLocations"] = [{"physicalLocation": _physical(result.related)}]
     if result.justification is not None:
         told["suppressions"] = [{"kind": "external", "justification": _text(result.justification)}]
@@ -94,9 +98,9 @@ def _fingerprint(case: Case, result: CaseResult) -> str:
     return sha256(about.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _physical(place: Place) -> dict[str, Any]:
+def _physical(location: SourceLocation) -> dict[str, Any]:
     # GitHub shows nothing without a line.
-    return {"artifactLocation": {"uri": _uri(place.file)}, "region": {"startLine": place.line or 1}}
+    return {"artifactLocation": {"uri": _uri(location.file)}, "region": {"startLine": location.line or 1}}
 
 
 def _uri(file: str) -> str:

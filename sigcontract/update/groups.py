@@ -19,7 +19,7 @@ from sigcontract.profiles import check_profile
 from sigcontract.update.grouping import Group, Grouping
 from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.labels import by_label
-from sigcontract.update.policies import POLICIES
+from sigcontract.update.policies import GROUPING_POLICIES
 from sigcontract.wire import explains_invalid
 
 __all__ = ["MEMORY_SOURCE", "NEAREST_GROUPS", "gaps", "group_dumps"]
@@ -49,7 +49,7 @@ class _Named(NamedTuple):
 @explains_invalid("dumps", "profile")
 def group_dumps(
     dumps: Sequence[SignatureDump],
-    policies: Iterable[str] = POLICIES,
+    policies: Iterable[str] = GROUPING_POLICIES,
     profile: DriverProfile | None = None,
     *,
     flags: int = 0,
@@ -110,6 +110,7 @@ def _grouped(of_dumps: Sequence[Sequence[_Named]], policy: str, judge: NodeJudge
         grouping: Grouping[_Named] = Grouping(policy, judge)
         for graph in graphs:
             grouping.add(graph)
+        grouping.seal()
         groupings.append(grouping)
     found = [(grouping, group) for grouping in groupings for group in grouping.groups]
     searched = {id(group) for group in islice((group for _, group in found if not group.alone), nearest)}

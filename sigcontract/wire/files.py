@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol
 
 from sigcontract.errors import DecodeError, FileError, LimitError, MissingExtraError
 
-__all__ = ["FilePath", "read_bytes", "read_ends", "write_bytes", "write_together"]
+__all__ = ["FilePath", "check_regular", "escaped_name", "read_bytes", "read_ends", "write_bytes", "write_together"]
 
 FilePath = str | PathLike[str]
 
@@ -74,6 +74,28 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
         if magic.match(data):
             raise DecodeError(f"this is a compressed file; give it the suffix {name}", code="magic")
     return data
+
+
+def escaped_name(name: str) -> str:
+    r"""Return a file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def check_regular(path: FilePath) -> None:
+    """Check a file that a search has found, and nobody has named: reading a pipe or a device may never end.
+
+    Raises
+    ------
+    FileError
+        It is no regular file, and no link to one.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError) as error:
+        raise _file_error("read", path, error) from error
+    if not stat.S_ISREG(mode):
+        name = os.fspath(path)
+        raise FileError(f"cannot read {name}: it is no regular file; name it itself to read it all the same", file=name)
 
 
 def _read(file: BinaryIO, max_bytes: int) -> bytes:
@@ -311,15 +333,15 @@ def _inflated(data: bytes, magic: re.Pattern[bytes], name: str, max_bytes: int) 
     if not magic.match(data):
         raise DecodeError(f"the suffix means {name}, but the content is not; rename or compress the file", code="magic")
     parts: list[bytes] = []
-    size = place = members = 0
-    while place < len(data):
+    size = offset = members = 0
+    while offset < len(data):
         members += 1
         if members > _MAX_MEMBERS:
             raise LimitError(f"more than {_MAX_MEMBERS} {name} members in one file", code="size")
         decompressor, failure = (zlib.decompressobj(wbits=31), zlib.error) if name == "gzip" else _zstd_decompressor()
-        while not decompressor.eof and place < len(data):
-            chunk = data[place : place + _CHUNK_BYTES]
-            place += len(chunk)
+        while not decompressor.eof and offset < len(data):
+            chunk = data[offset : offset + _CHUNK_BYTES]
+            offset += len(chunk)
             try:
                 part = decompressor.decompress(chunk)
             except failure as error:
@@ -330,7 +352,7 @@ def _inflated(data: bytes, magic: re.Pattern[bytes], name: str, max_bytes: int) 
             parts.append(part)
         if not decompressor.eof:
             raise DecodeError(f"the {name} data is truncated; copy the file again", code="malformed")
-        place -= len(decompressor.unused_data)
+        offset -= len(decompressor.unused_data)
     return b"".join(parts)
 
 
