@@ -28,7 +28,7 @@ _ANONYMOUS = re.compile(r"\b_GLOBAL__N_\w*")
 _ELLIPSIS = "…"
 #: Characters at the end of a numbered name that stay when it is cut.
 _END = 10
-#: More names than these are told apart by a digest, and more than those of a page are not compared.
+#: More names than these are distinguished by a digest; names of a page beyond the second number are not compared.
 _MOST_APART, _MOST_NAMES = 32, 1000
 _NUMBERED = re.compile(r"\w+_[\d*]+")
 #: Where a word of a C++ name begins.

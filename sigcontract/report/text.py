@@ -39,7 +39,7 @@ __all__ = ["diff_text"]
 _LINES = 60
 #: The same where the distinct changes say all: with those, a graph takes about so many lines, or this few around them.
 _LINES_PLAIN, _FEWEST_LINES = 40, 10
-#: Verdicts whose reasons are given even where nobody asked what an update makes of each change: one says what to do,
+#: Verdicts whose reasons are given even without verdicts for each change: one needs an action,
 #: the other that an update would go wrong in silence.
 _EXPLAINED = frozenset({Verdict.UNDETERMINED, Verdict.STALE})
 _LABELS = 4
@@ -67,8 +67,8 @@ def diff_text(
     width
         Columns that a line should keep to: reasons are wrapped to it, names and values cut.
     verdicts
-        Whether each change says what an update makes of it, and why. None: within one capture, where one graph may be
-        an update of the other. Between two processes the question is what changed, and each graph says once what an
+        Whether each change has its update verdict and the reason. None: within one capture, where one graph may be
+        an update of the other. Between two processes the question is what changed, and each graph has one line on what an
         update would make of it.
     """
     lines = list(_lines(comparison, Page(color, width), verdicts=verdicts))

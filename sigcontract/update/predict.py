@@ -120,13 +120,13 @@ def judged_update(
         findings.add(placed)
     collapsed = findings.collapsed(max_also)
     doubtful = pairing.doubtful
-    told = None if doubtful or refusal is None or refusal.result is None else refusal
+    located = None if doubtful or refusal is None or refusal.result is None else refusal
     result = UpdateResult.SUCCESS if refusal is None else refusal.result
     return UpdatePrediction(
         verdict=Verdict.worst({finding.verdict for finding in collapsed}),
         result=None if doubtful else result,
-        node=told and told.node,
-        from_node=told and told.from_node,
+        node=located and located.node,
+        from_node=located and located.from_node,
         findings=collapsed,
     )
 
