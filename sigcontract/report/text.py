@@ -68,8 +68,8 @@ def diff_text(
         Columns that a line should keep to: reasons are wrapped to it, names and values cut.
     verdicts
         Whether each change has its update verdict and the reason. None: within one capture, where one graph may be
-        an update of the other. Between two processes the question is what changed, and each graph has one line on what an
-        update would make of it.
+        an update of the other. Between two processes the question is what changed, and each graph has one update
+        verdict.
     """
     lines = list(_lines(comparison, Page(color, width), verdicts=verdicts))
     return "\n".join(lines) + "\n"
