@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 import sigcontract as sc
 from sigcontract.profiles import shipped_profile
+from sigcontract.update import reordered
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "torch-block.dump.json"
 ROUNDS = 5
@@ -48,9 +49,13 @@ def layers(example: sc.SignatureDump, count: int) -> list[sc.KernelNodeSignature
 
 def dump_of(example: sc.SignatureDump, nodes: list[sc.KernelNodeSignature], run: int) -> sc.SignatureDump:
     """Return a dump of one graph, of its own run."""
+    return in_environment(example, chain(nodes), run)
+
+
+def in_environment(example: sc.SignatureDump, graph: sc.GraphSignature, run: int) -> sc.SignatureDump:
+    """Return a dump of that graph, of its own run."""
     environment = replace(example.environment, created_at=f"2026-12-01T00:00:{run:02}Z")
-    graphs = (sc.LabeledGraph(label="decode", graph=chain(nodes)),)
-    return replace(example, environment=environment, graphs=graphs)
+    return replace(example, environment=environment, graphs=(sc.LabeledGraph(label="decode", graph=graph),))
 
 
 def seconds(call: Callable[[], Any], rounds: int = ROUNDS) -> float:
@@ -160,6 +165,62 @@ def growth(example: sc.SignatureDump) -> dict[str, Any]:
     }
 
 
+def in_another_order(graph: sc.GraphSignature, seed: int) -> sc.GraphSignature:
+    """Return the same graph with its nodes in another order, each after those that it depends on."""
+    random = Random(seed)  # noqa: S311  a repeatable order, not a secret
+    waiting = list(map(len, graph.dependencies))
+    after: list[list[int]] = [[] for _ in waiting]
+    for index, edges in enumerate(graph.dependencies):
+        for edge in edges:
+            after[edge.node].append(index)
+    ready = [index for index, count in enumerate(waiting) if not count]
+    order = []
+    while ready:
+        order.append(ready.pop(random.randrange(len(ready))))
+        for index in after[order[-1]]:
+            waiting[index] -= 1
+            if not waiting[index]:
+                ready.append(index)
+    return reordered(graph, order)
+
+
+def branches(nodes: list[sc.KernelNodeSignature], count: int) -> sc.GraphSignature:
+    """Return a graph of that many parallel branches between the first node and the last one."""
+    edges: list[tuple[int, ...]] = [()]
+    length = (len(nodes) - 2) // count
+    for branch in range(count):
+        edges += [(0,), *((1 + branch * length + at,) for at in range(length - 1))]
+    edges.append(tuple(length * (branch + 1) for branch in range(count)))
+    return sc.GraphSignature(
+        nodes=tuple(nodes[: len(edges)]),
+        dependencies=tuple(
+            tuple(sc.Dependency(node=node, from_port=0, to_port=0, type=0) for node in before) for before in edges
+        ),
+    )
+
+
+def reordering(example: sc.SignatureDump) -> dict[str, Any]:
+    """Compare graphs of 10,000 nodes with themselves in another order: processor seconds, as files give them."""
+    profile = shipped_profile("nvidia-h200-cuda-13.0")
+    several = layers(example, 10_000)
+    found: dict[str, Any] = {}
+    for name, nodes in (("several_kernels", several), ("all_alike", [several[0]] * 10_000)):
+        for count in (4, 100, 1000):
+            graph = branches(nodes, count)
+            old, new = (
+                sc.decode(sc.encode(in_environment(example, each, run)), expect=sc.SignatureDump)
+                for run, each in enumerate((graph, in_another_order(graph, 1)))
+            )
+            assert {f.rule for f in sc.diff(old, new, profile).findings} == {"topology.node-order"}
+            took = []
+            for _ in range(ROUNDS):
+                begin = time.process_time()
+                sc.diff(old, new, profile)
+                took.append(time.process_time() - begin)
+            found[f"{name}_{count}_branches_cpu_seconds"] = median(took)
+    return found
+
+
 def main() -> None:
     """Run all parts and print what they found."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -170,6 +231,7 @@ def main() -> None:
     found: dict[str, Any] = {"python": platform.python_version(), "msgspec": version("msgspec")}
     found["one_inserted_in_100000"] = one_inserted(example)
     found["growth"] = growth(example)
+    found["reordered_10000"] = reordering(example)
     if not args.no_deepdiff:
         found["against_deepdiff"] = {"deepdiff": version("deepdiff")} | against_deepdiff(example)
     text = json.dumps(found, indent=2)

@@ -7,7 +7,6 @@ import argparse
 import sys
 
 from sigcontract.cli.commands import COMMANDS, parser_of
-from sigcontract.cli.output import write_json
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.errors import MissingExtraError
 
@@ -26,6 +25,7 @@ def register(subparsers: Subparsers) -> None:
         "completion",
         summary="print a shell completion script",
         example=_EXAMPLE,
+        formats=("text",),
     )
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
 
@@ -43,8 +43,5 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingExtraError("shell completion", extra="completion") from error
     script = shtab.complete(parser_of(COMMANDS), args.shell)
-    if args.format == "json":
-        write_json({"shell": args.shell, "script": script})
-    else:
-        sys.stdout.write(f"{script}\n")
+    sys.stdout.write(f"{script}\n")
     return Exit.OK

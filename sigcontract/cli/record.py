@@ -12,8 +12,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from sigcontract.cli.parser import Exit, Parser, Subparsers, paragraphs
 from sigcontract.driver import (
     DEFAULT_LABEL,
@@ -24,10 +22,12 @@ from sigcontract.driver import (
     run_program,
 )
 from sigcontract.errors import FileError, UsageError
+from sigcontract.model import RecordedProcess, RecordingReport
 from sigcontract.report import (
     counted,
     safe,
 )
+from sigcontract.wire import encode, escaped_name
 
 __all__ = ["register", "run"]
 
@@ -247,9 +247,25 @@ def _lines(reports: list[ProcessReport], folder: Path) -> Iterator[str]:
             yield f"process {report.process_id} ({report.program}): {problem}"
 
 
+def _document(reports: list[ProcessReport]) -> RecordingReport:
+    processes = [
+        RecordedProcess(
+            process_id=report.process_id,
+            program=escaped_name(report.program),
+            dump=None if report.dump is None else escaped_name(report.dump),
+            graphs=report.graphs,
+            unknown_code=report.unknown_code,
+            complete=report.complete,
+            problems=tuple(map(escaped_name, report.problems)),
+        )
+        for report in reports
+    ]
+    return RecordingReport(processes=tuple(processes))
+
+
 def _save_report(path: Path, reports: list[ProcessReport]) -> None:
     try:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(reports), indent=2) + b"\n")
+        path.write_bytes(encode(_document(reports)))
     except OSError as error:
         with suppress(OSError):
             sys.stderr.write(f"sigcontract: record: cannot write the report to {path}: {error.strerror}\n")

@@ -4,9 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from sigcontract.cli.output import write_json
+from sigcontract.cli.output import write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.errors import DecodeError, UsageError
+from sigcontract.model import SchemaEntry, SchemaList
 from sigcontract.report import (
     safe,
 )
@@ -78,24 +79,28 @@ def _out_of_step(folder: Path) -> list[str]:
 
 def _report(args: argparse.Namespace, wrong: list[str]) -> int:
     if args.format == "json":
-        write_json({"in_step": not wrong, "wrong": wrong})
+        write_document(SchemaList(schemas=_entries("json"), out_of_step=tuple(wrong)))
     else:
         sys.stdout.writelines(f"{safe(line)}\n" for line in wrong or [f"{len(FORMS)} schemas up to date"])
     return Exit.GATE if wrong else Exit.OK
 
 
 def _list(args: argparse.Namespace) -> int:
-    found = [
-        {
-            "document": form.document,
-            "version": form.version,
-            "sha256": schema_sha256(schema(form.document, form.version)),
-        }
-        for form in FORMS.values()
-        if args.lang == "json" or form.version in typed_versions(form.document)
-    ]
+    entries = _entries(args.lang)
     if args.format == "json":
-        write_json({"schemas": found})
+        write_document(SchemaList(schemas=entries, out_of_step=None))
     else:
-        sys.stdout.writelines(f"{entry['document']:<20} {entry['version']}  {entry['sha256']}\n" for entry in found)
+        sys.stdout.writelines(f"{entry.document:<20} {entry.version}  {entry.sha256}\n" for entry in entries)
     return Exit.OK
+
+
+def _entries(lang: str) -> tuple[SchemaEntry, ...]:
+    return tuple(
+        SchemaEntry(
+            document=form.document,
+            version=form.version,
+            sha256=schema_sha256(schema(form.document, form.version)),
+        )
+        for form in FORMS.values()
+        if lang == "json" or form.version in typed_versions(form.document)
+    )

@@ -21,7 +21,7 @@ from sigcontract.compare.folding import (
     fold as fold,
     fold_with_tails as fold_with_tails,
 )
-from sigcontract.compare.graphs import (
+from sigcontract.compare.graph_changes import (
     GraphChanges as GraphChanges,
 )
 from sigcontract.compare.kernel_names import (

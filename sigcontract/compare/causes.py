@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sigcontract.compare.changes import Change
-from sigcontract.compare.graphs import GraphChanges
+from sigcontract.compare.graph_changes import GraphChanges
 from sigcontract.model import CauseKind, DiffCause, Finding, Verdict
 from sigcontract.update import is_difference
 

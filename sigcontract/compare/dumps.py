@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from sigcontract.compare.causes import causes_of_findings
-from sigcontract.compare.graphs import GraphChanges, compare_graphs
+from sigcontract.compare.graph_changes import GraphChanges
+from sigcontract.compare.graphs import compare_graphs
 from sigcontract.compare.matching import GraphPair, is_partial, match_graphs
 from sigcontract.compare.one_capture import with_prediction
 from sigcontract.model import (

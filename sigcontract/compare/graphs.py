@@ -1,8 +1,7 @@
 """How two graphs differ: their nodes aligned, every difference with the nodes that it is at."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from sigcontract.compare.aligned import AlignedGraphs, unwrapped
 from sigcontract.compare.aligner import Aligner
@@ -10,10 +9,17 @@ from sigcontract.compare.changes import CODE_UNKNOWN, Change, CollectedChanges, 
 from sigcontract.compare.correspondence import Correspondence
 from sigcontract.compare.edge_words import with_ends
 from sigcontract.compare.edges import edge_changes
+from sigcontract.compare.graph_changes import (
+    NODE_ORDER,
+    GraphChanges,
+    code_unknown_as_one,
+    of_graph,
+    other_order,
+    wrapped_text,
+)
 from sigcontract.compare.nodes import NodeComparer, NodeComparison
 from sigcontract.model import (
     DriverProfile,
-    Finding,
     GraphSignature,
     Identities,
     KernelNodeSignature,
@@ -21,7 +27,6 @@ from sigcontract.model import (
     Verdict,
 )
 from sigcontract.update import (
-    MAX_ALSO,
     Difference,
     Effects,
     NodeOrder,
@@ -30,7 +35,6 @@ from sigcontract.update import (
     body_pairs,
     by_rule,
     compact_portable_form,
-    finding_of,
     is_unproven,
     portable_order,
     predict_update,
@@ -38,49 +42,11 @@ from sigcontract.update import (
     subject_of,
 )
 
-__all__ = ["GraphChanges", "compare_graphs"]
+__all__ = ["compare_graphs"]
 
 #: What is not known of functions that may differ is of no account.
 _OF_UNKNOWN_FUNCTIONS = frozenset({CODE_UNKNOWN, "function.facts-unknown", "function.name-not-durable"})
-#: What the driver may take all the same, because it pairs nodes by order and not by similarity.
-_ORDER = "topology.node-order"
-#: Indices named of an order.
-_LISTED = 8
-_MOVES = frozenset({_ORDER, "node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
-
-
-class GraphChanges(NamedTuple):
-    """Two graphs, which nodes correspond, and what differs.
-
-    Attributes
-    ----------
-    aligned
-        The graphs.
-    changes
-        What differs, by the first node.
-    one_capture
-        Whether both were read by one process in one moment, so that one may be an update of the other.
-    inside
-        Gives, for the old and the new index of two nodes that correspond, the path below the node of each graph inside
-        of both, and what differs there.
-    """
-
-    aligned: AlignedGraphs
-    changes: list[Change]
-    one_capture: bool
-    inside: Callable[[int, int], list[tuple[str, "GraphChanges"]]]
-
-    @property
-    def update(self) -> Verdict:
-        """The worst that an update makes of any change."""
-        return Verdict.worst(change.difference.verdict for change in self.changes)
-
-    def findings(self, profile: DriverProfile | None) -> tuple[Finding, ...]:
-        """Return each change as one finding."""
-        return tuple(
-            finding_of(change.difference, change.paths, change.subject, change.number, profile)
-            for change in self.changes
-        )
+_MOVES = frozenset({NODE_ORDER, "node.added", "node.removed", "topology.dependency", "topology.dependency-count"})
 
 
 def compare_graphs(  # noqa: PLR0913  two graphs, and four separate questions about them
@@ -162,9 +128,9 @@ class _GraphComparison:
 
     def changes(self) -> GraphChanges:
         aligned = self._aligner.align(self._old, self._new)
-        changes = _code_unknown_as_one(self._changes(self._old, self._new))
+        changes = code_unknown_as_one(self._changes(self._old, self._new))
         if self._undecided or not self._aligner.exact:
-            changes.append(_of_graph("node.alignment"))
+            changes.append(of_graph("node.alignment"))
         return self._found(aligned, self._counting(changes))
 
     def _found(self, aligned: AlignedGraphs, changes: list[Change]) -> GraphChanges:
@@ -248,7 +214,7 @@ class _GraphComparison:
                 found.add_node("node.removed", aligned.old.nodes[index], indices, aligned.recorded(index))
             for index in range(new_start, new_end):
                 found.add_node("node.added", new.nodes[index], NodeIndices(index, None, index), index)
-        changes = self._changes_of[id(old), id(new)] = [*_other_order(aligned), *found.changes()]
+        changes = self._changes_of[id(old), id(new)] = [*other_order(aligned), *found.changes()]
         return changes
 
     def _add_pairs(self, found: "CollectedChanges", aligned: AlignedGraphs) -> None:
@@ -281,7 +247,7 @@ class _GraphComparison:
         self, after: NodeSignature, old: tuple[int, NodeSignature], new: tuple[int, NodeSignature]
     ) -> list[Change]:
         """Return what differs between two nodes inside of different numbers of child graphs."""
-        texts = (_wrapped_text(*side) for side in (old, new))
+        texts = (wrapped_text(*side) for side in (old, new))
         changes = [Change(by_rule("child.wrapper", "", *texts), subject_of(after), [], [""], 1)]
         at = ".graph.nodes[0]" * new[0]
         for change in self._of_nodes(old[1], new[1]):
@@ -347,10 +313,10 @@ class _GraphComparison:
         """Ask the driver's rule where nodes or edges moved and none was added: it pairs by order, not by similarity."""
         prediction = predict_update(*self._side_by_side(), self._profile, flags=self._flags)
         moved, order = (Verdict.worst((prediction.verdict, least)) for least in (Verdict.UPDATABLE, Verdict.HARMLESS))
-        verdicts = dict.fromkeys(_MOVES, moved) | {_ORDER: order}
+        verdicts = dict.fromkeys(_MOVES, moved) | {NODE_ORDER: order}
         if moved is Verdict.REJECTED:
             refused = any(c.difference.verdict is moved and c.difference.rule not in _MOVES for c in changes)
-            verdicts = {} if refused else {_ORDER: order}
+            verdicts = {} if refused else {NODE_ORDER: order}
         return [
             change._replace(difference=change.difference._replace(verdict=verdicts[change.difference.rule]))
             if change.difference.rule in verdicts
@@ -365,40 +331,3 @@ def _handles(node: NodeSignature, form: NodeSignature) -> Iterator[tuple[int, tu
     for _, body, form_body in body_pairs(node, form):
         for inner, inner_form in {id(a): (a, b) for a, b in zip(body.nodes, form_body.nodes, strict=True)}.values():
             yield from _handles(inner, inner_form)
-
-
-def _code_unknown_as_one(changes: list[Change]) -> list[Change]:
-    """Say once how many functions there are whose machine code is not known, and not for each."""
-    unknown = [change for change in changes if change.difference.rule == CODE_UNKNOWN]
-    if not unknown:
-        return changes
-    functions = {(change.subject, *change.difference[-2:]): change for change in reversed(unknown)}
-    first = unknown[0]
-    one = Change(
-        first.difference._replace(old=None, new=None),
-        first.subject if len(functions) == 1 else None,
-        [],
-        [change.paths[0] for change in reversed(functions.values())][: 1 + MAX_ALSO],
-        len(functions),
-    )
-    return [*(change for change in changes if change.difference.rule != CODE_UNKNOWN), one]
-
-
-def _wrapped_text(depth: int, node: NodeSignature) -> str:
-    return "graph of " * depth + str(node.__struct_config__.tag)
-
-
-def _other_order(aligned: AlignedGraphs) -> Iterator[Change]:
-    """Yield the one change that the old graph's nodes were recorded in another order than their counterparts."""
-    if aligned.order is None:
-        return
-    first = next(at for at, index in enumerate(aligned.order) if index != at)
-    shown = aligned.order[first : first + _LISTED]
-    more = ", …" if len(aligned.order) > first + _LISTED else ""
-    here = range(first, first + len(shown))
-    texts = (f"nodes {', '.join(map(str, indices))}{more}" for indices in (shown, here))
-    yield Change(by_rule(_ORDER, "", *texts), None, [], ["nodes"], 1)
-
-
-def _of_graph(rule_id: str) -> Change:
-    return Change(by_rule(rule_id, "", None, None), None, [], ["nodes"], 1)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from sigcontract.compare.changes import Change, NodeIndices
-from sigcontract.compare.graphs import GraphChanges
+from sigcontract.compare.graph_changes import GraphChanges
 from sigcontract.model import Finding, UpdatePrediction, UpdateResult, Verdict
 from sigcontract.update import MAX_ALSO, Difference
 

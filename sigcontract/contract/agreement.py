@@ -25,6 +25,7 @@ from sigcontract.model import (
     Verdict,
     WorstVerdict,
 )
+from sigcontract.update import bounded
 
 __all__ = ["Agreement", "OnComparison"]
 
@@ -181,6 +182,8 @@ class Agreement:
     def _judged(self, finding: Finding, alone: DumpDiff, labels: tuple[str, ...], terms: _Terms) -> CheckedFinding:
         """Judge one finding, the only one of a diff."""
         answer = _by_verdict(finding, alone, terms.worst)
+        by: DecidedBy
+        suppression = None
         if terms.rules.get(finding.rule) == "fail":
             answer, by = "failed", _RULES
         elif answer == "passed" or finding.rule in NEVER_PASS:
@@ -189,9 +192,11 @@ class Agreement:
             allowed = _allowed_by(finding, labels, terms)
             suppression = None if allowed else self._suppressions.of_finding(finding, labels)
             if suppression is not None:
-                return CheckedFinding(answer="passed", decided_by="suppress", suppression=suppression, finding=finding)
-            answer, by = ("passed", allowed) if allowed else (answer, _WORST)
-        return CheckedFinding(answer=answer, decided_by=by, suppression=None, finding=finding)
+                answer, by = "passed", "suppress"
+            else:
+                answer, by = ("passed", allowed) if allowed else (answer, _WORST)
+        (kept,) = bounded([finding])
+        return CheckedFinding(answer=answer, decided_by=by, suppression=suppression, finding=kept)
 
 
 def _allowed_by(finding: Finding, labels: tuple[str, ...], terms: _Terms) -> DecidedBy | None:

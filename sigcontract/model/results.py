@@ -21,9 +21,13 @@ __all__ = [
     "NodeBlock",
     "NodeView",
     "PendingGolden",
+    "RecordedProcess",
+    "RecordingReport",
     "ReviewReport",
     "RuleEntry",
     "RuleList",
+    "SchemaEntry",
+    "SchemaList",
     "UnknownAttribute",
     "ValidatedFile",
     "ValidationReport",
@@ -191,3 +195,39 @@ class RuleList(Record, frozen=True, kw_only=True):
     """Rules of findings."""
 
     rules: Annotated[tuple[RuleEntry, ...], Meta(description="All rules, or the requested one.")]
+
+
+class SchemaEntry(Record, frozen=True, kw_only=True):
+    """A JSON Schema of this release."""
+
+    document: Annotated[Text, Meta(description="Document, such as sigcontract.dump.")]
+    version: Annotated[UInt32, Meta(description="Version of the document.")]
+    sha256: Annotated[Text, Meta(description="sha256 of the schema, without titles and descriptions.")]
+
+
+class SchemaList(Record, frozen=True, kw_only=True):
+    """JSON Schemas of this release."""
+
+    schemas: Annotated[tuple[SchemaEntry, ...], Meta(description="All schemas.")]
+    out_of_step: Annotated[
+        tuple[Text, ...] | None,
+        Meta(description="Files of a directory that differ from this release, and how; null: not compared."),
+    ]
+
+
+class RecordedProcess(Record, frozen=True, kw_only=True):
+    """One process of a recorded program."""
+
+    process_id: Annotated[UInt32, Meta(description="Process id.")]
+    program: Annotated[Text, Meta(description="First words of its command line.")]
+    dump: Annotated[Text | None, Meta(description="Path of its dump; null: none was written.")]
+    graphs: Annotated[UInt32, Meta(description="Graphs in the dump.")]
+    unknown_code: Annotated[UInt32, Meta(description="Distinct functions in the dump whose machine code is unknown.")]
+    complete: Annotated[bool, Meta(description="Whether the process exited cleanly, so that no graph is missing.")]
+    problems: Annotated[tuple[Text, ...], Meta(description="What could not be recorded, for a person.")]
+
+
+class RecordingReport(Record, frozen=True, kw_only=True):
+    """What `record` wrote."""
+
+    processes: Annotated[tuple[RecordedProcess, ...], Meta(description="Every process that reported.")]

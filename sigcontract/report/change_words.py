@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from sigcontract.compare import CauseChange, unnumbered
+from sigcontract.model import NodeRecord
 from sigcontract.report.cuda_words import value_word
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_of
@@ -22,11 +24,12 @@ _OF_FUNCTION = {
 _SAID = {
     "child.wrapper": "in other child graphs",
     "kernel.renamed": "renamed, same code",
-    "node.type": "another type",
     "topology.dependency": "order of dependencies",
     "topology.dependency-count": "dependencies",
     "topology.node-order": "same graph, other node order",
 }
+#: Node types as records name them.
+_TAGS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(NodeRecord))
 _CODE = "code_sha256"
 #: Indices written out one by one; more are given by their steps, or counted.
 _LISTED = 8
@@ -40,6 +43,8 @@ def change_words(change: CauseChange, width: int) -> str:
         return _function_words(change, width)
     if change.field == "name":
         return f"{_SAID.get(change.rule, 'another kernel')}: {_name_words(str(change.old), str(change.new), width)}"
+    if change.rule == "node.type":
+        return f"another type: {_type_words(change.old, width)} → {_type_words(change.new, width)}"
     field = safe(_ATTRIBUTE.sub(r"\1", change.field))
     values = change_of(value_word(field, change.old), value_word(field, change.new), width=width)
     if change.rule == "topology.dependency" and field.endswith(".node"):
@@ -53,6 +58,12 @@ def _name_words(old: str, new: str, width: int) -> str:
     if unnumbered(old) != unnumbered(new) or len(unnumbered(new)) == len(new):
         return change_of(old, new, width=width)
     return f"{shortened(new, width)} (was {safe(old[len(unnumbered(old)) :])})"
+
+
+def _type_words(value: int | str | None, width: int) -> str:
+    """Return the type of a node; of a kernel, which is known by its name, both."""
+    text = str(value)
+    return text if text in _TAGS else f"kernel {shortened(text, width)}"
 
 
 def _function_words(change: CauseChange, width: int) -> str:

@@ -18,7 +18,7 @@ from sigcontract.model import (
 from sigcontract.report.alike import common_name
 from sigcontract.report.change_words import change_words, index_words
 from sigcontract.report.hunks import CONTEXT, Row, Stretch, stretches_of
-from sigcontract.report.names import shortened
+from sigcontract.report.names import NameCuts
 from sigcontract.report.page import BOLD, LEAST, Page, visible
 from sigcontract.report.phrases import (
     counted,
@@ -47,18 +47,20 @@ _MARK_COLORS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "…": "\x1b[
 class Drawing:
     """Draws the changes of a graph, with or without what an update makes of each."""
 
-    def __init__(self, page: Page, *, verdicts: bool) -> None:
+    def __init__(self, page: Page, found: GraphChanges, *, verdicts: bool) -> None:
         self._page = page
+        self._found = found
         self._verdicts = verdicts
+        self._names = NameCuts(_names_in(found))
 
     # The distinct changes.
 
-    def causes(self, found: GraphChanges) -> Iterator[str]:
+    def causes(self) -> Iterator[str]:
         """Yield each distinct change once, with its count and nodes."""
         renamed: list[Cause] = []
         came: dict[str, list[Cause]] = {}
         others: list[Cause] = []
-        for cause in causes_of(found):
+        for cause in causes_of(self._found):
             if cause.kind in ("added", "removed"):
                 came.setdefault(unnumbered(cause.subject or ""), []).append(cause)
             elif [change.rule for change in cause.changes] == ["kernel.renamed"]:
@@ -70,7 +72,9 @@ class Drawing:
         for text in texts[:_CAUSES]:
             yield from self._page.wrapped(text, "  ")
         if len(texts) > _CAUSES:
-            yield f"  … and {len(texts) - _CAUSES} more distinct changes; --format json lists every finding"
+            yield from self._page.wrapped(
+                f"… and {len(texts) - _CAUSES} more distinct changes; --format json lists every finding", "  "
+            )
 
     def _changed(self, cause: Cause) -> str:
         value = self._page.room(2 * _VALUE, _BESIDE_VALUES) // 2
@@ -107,12 +111,13 @@ class Drawing:
         yield f"~ {_times(count)}renamed, same code: {names}{more}, {_nodes(paths, count)}"
 
     def _name(self, subject: str | None) -> str:
-        return "several kernels" if subject is None else shortened(subject, self._page.room(NAME, _BESIDE_VALUES))
+        return "several kernels" if subject is None else self._names(subject, self._page.room(NAME, _BESIDE_VALUES))
 
     # Where they are.
 
-    def stretches(self, found: GraphChanges, at: str = "", indent: str = "  ") -> Iterator[str]:
+    def stretches(self, found: GraphChanges | None = None, at: str = "", indent: str = "  ") -> Iterator[str]:
         """Yield the rows around the changes; those of graphs inside of a node below it, with their own indices."""
+        found = found or self._found
         plain = not self._verdicts and not at
         drawn = list(stretches_of(found, _NARROW_CONTEXT if plain else CONTEXT, once=plain))
         if plain and all(row.mark == "~" and not any(c.inside for c in row.changes) for s in drawn for row in s.rows):
@@ -148,7 +153,7 @@ class Drawing:
             difference = row.changes[0].difference
             rules = f"  {page.verdict(difference.verdict)}  {difference.rule}"
         begin = f"{indent}{row.mark} [{at + str(row.at):>{width}}] "
-        yield page(begin + _node(row, page.width - len(begin) - visible(rules)), mark_color) + rules
+        yield page(begin + self._node(row, page.width - len(begin) - visible(rules)), mark_color) + rules
         if row.mark != "~":
             return
         below = f"{indent}    {'':{width}}"
@@ -163,6 +168,15 @@ class Drawing:
         wrapped = [change for change in row.changes if change.inside and change.difference.field.startswith(".graph")]
         if any(change.difference.rule == "child.wrapper" for change in own):
             yield from (f"{below}{line}" for line in self._details(wrapped, page.width - len(below)))
+
+    def _node(self, row: Row, width: int) -> str:
+        node = row.node
+        kind = "" if node is None else str(node.__struct_config__.tag)
+        if not isinstance(node, KernelNodeSignature):
+            return kind
+        launch = f"<<<{node.grid_dim}, {node.block_dim}>>>"
+        name = self._names(row.name or node.name, min(NAME, max(LEAST, width - len(kind) - len(launch) - 3)))
+        return f"{kind} {name}  {launch}"
 
     def _details(self, changes: Sequence[Change], room: int) -> Iterator[str]:
         """Yield the changes of one node; those of one safe verdict share lines, the others name their rule."""
@@ -184,6 +198,13 @@ class Drawing:
             yield from page.beside(line, page.verdict(verdict), room)
 
 
+def _names_in(found: GraphChanges) -> Iterator[str]:
+    """Yield the names of kernels that changed, then those of all others of the new graph."""
+    for change in found.changes:
+        yield from filter(None, [change.subject])
+    yield from (node.name for node in found.aligned.new.nodes if isinstance(node, KernelNodeSignature))
+
+
 def _left_out(row: Row) -> str:
     nodes = counted(row.left_out, "node")
     return f"{nodes}, {row.again} of them changed as above" if row.again else f"{nodes} as before"
@@ -200,16 +221,6 @@ def _nodes(paths: Sequence[str], count: int) -> str:
 
 def _numbers(path: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", path)]
-
-
-def _node(row: Row, width: int) -> str:
-    node = row.node
-    kind = "" if node is None else str(node.__struct_config__.tag)
-    if not isinstance(node, KernelNodeSignature):
-        return kind
-    launch = f"<<<{node.grid_dim}, {node.block_dim}>>>"
-    name = shortened(row.name or node.name, min(NAME, max(LEAST, width - len(kind) - len(launch) - 3)))
-    return f"{kind} {name}  {launch}"
 
 
 def _words(change: Change, width: int) -> str:

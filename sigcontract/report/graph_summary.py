@@ -1,4 +1,4 @@
-"""What ``show`` says of many nodes at once, so that their rows need not repeat it."""
+"""What many nodes have in common, which ``show`` prints once and not in each row."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

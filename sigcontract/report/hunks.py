@@ -74,7 +74,7 @@ class Stretch(NamedTuple):
 
 
 def is_note(change: Change) -> bool:
-    """Say whether a change is drawn at no node: it is of the graph as a whole, or says what is not known."""
+    """Whether a change is drawn at no node: it is of the whole graph, or is an unknown."""
     return not change.indices or not change.known
 
 

@@ -1,11 +1,14 @@
 """Kernel names as people read them: demangled where that is possible, short where a line is, safe on a terminal."""
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from hashlib import sha256
 from importlib import import_module
+from itertools import islice
 from types import ModuleType
 
-__all__ = ["demangle", "differing", "elided", "is_too_long", "safe", "shortened"]
+__all__ = ["NameCuts", "demangle", "differing", "elided", "is_too_long", "safe", "shortened"]
 
 #: Longer names are shown as they are.
 _NAME_LIMIT = 4096
@@ -25,6 +28,8 @@ _ANONYMOUS = re.compile(r"\b_GLOBAL__N_\w*")
 _ELLIPSIS = "…"
 #: Characters at the end of a numbered name that stay when it is cut.
 _END = 10
+#: More names than these are distinguished by a digest; names of a page beyond the second number are not compared.
+_MOST_APART, _MOST_NAMES = 32, 1000
 _NUMBERED = re.compile(r"\w+_[\d*]+")
 #: Where a word of a C++ name begins.
 _WORD_ENDS = "<:, _"
@@ -136,13 +141,20 @@ def shortened(name: str, width: int) -> str:
 def differing(*names: str, width: int) -> tuple[str, ...]:
     """Return demangled names, each at most ``width`` long, cut so that what differs between them is seen.
 
-    Where no cut of that width shows a difference between each two of them, they come back whole.
+    Names that differ from each other in several places show each of them, and may be longer than ``width``.
     """
     bare = [safe(_bare(demangle(name))) for name in names]
     if len(set(bare)) < len(set(names)):
         bare = [safe(demangle(name)) for name in names]
+    return tuple(_cut_apart(bare, width))
+
+
+def _cut_apart(bare: Sequence[str], width: int) -> list[str]:
+    """Return texts cut to show where they first differ; those that then still look alike, also where these do."""
     if max(map(len, bare)) <= width:
-        return tuple(bare)
+        return list(bare)
+    if len(set(bare)) > _MOST_APART:
+        return [f"{elided(text, width)} (sha256 {sha256(text.encode()).hexdigest()[:12]})" for text in bare]
     same = next((i for i, heads in enumerate(zip(*bare, strict=False)) if len(set(heads)) > 1), min(map(len, bare)))
     # The beginning of the last common word stays, so that the cut does not begin within what changed.
     begin = max((bare[0].rfind(mark, 0, same) + 1 for mark in _WORD_ENDS), default=0)
@@ -152,7 +164,42 @@ def differing(*names: str, width: int) -> tuple[str, ...]:
         begin = same - width // 3  # a word so long that its beginning would push the difference out
     lead = _ELLIPSIS if begin else ""
     cut = [elided(lead + name[begin:], width) for name in bare]
-    return tuple(cut if len(set(cut)) == len(set(bare)) else bare)
+    shown = begin + width - 1 - len(lead)
+    for text in set(cut):
+        alike = [index for index, other in enumerate(cut) if other == text]
+        if len({bare[index] for index in alike}) > 1:
+            rests = _cut_apart([bare[index][shown:] for index in alike], width)
+            for index, rest in zip(alike, rests, strict=True):
+                cut[index] = f"{text.removesuffix(_ELLIPSIS)}{_ELLIPSIS}{rest.removeprefix(_ELLIPSIS)}"
+    return cut
+
+
+class NameCuts:
+    """Cuts the names of one page to a width, so that two names that differ look different.
+
+    Parameters
+    ----------
+    names
+        The names of the page. Only the first thousand are set apart.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(islice(dict.fromkeys(names), _MOST_NAMES))
+        self._cut: dict[int, dict[str, str]] = {}
+
+    def __call__(self, name: str, width: int) -> str:
+        """Return a name as `shortened` does, or cut to show how it differs from those that would look the same."""
+        if width not in self._cut:
+            self._cut[width] = dict(self._set_apart(width))
+        return self._cut[width].get(name) or shortened(name, width)
+
+    def _set_apart(self, width: int) -> Iterator[tuple[str, str]]:
+        alike: dict[str, list[str]] = {}
+        for name in self._names:
+            alike.setdefault(shortened(name, width), []).append(name)
+        for names in alike.values():
+            if len(names) > 1:
+                yield from zip(names, differing(*names, width=width), strict=True)
 
 
 def elided(text: str, width: int) -> str:

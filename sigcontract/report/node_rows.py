@@ -58,7 +58,7 @@ class NodeRow(NamedTuple):
     depth: int
     #: The record's tag: ``kernel``, ``memcpy``.
     type: str
-    #: The kernel's name as the driver gives it, or what else tells a person what the node does.
+    #: The kernel's name as the driver gives it, or a description of what the node does.
     subject: str
     #: ``#2`` where one name stands for several functions of the dump, else empty.
     function: str
@@ -146,7 +146,7 @@ def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", dept
 
 
 def attribute_text(attribute: LaunchAttribute) -> str:
-    """Return ``name=value``, or ``name unreadable``; a value seen at the launch itself says so."""
+    """Return ``name=value``, or ``name unreadable``; a value observed at the launch is marked."""
     if attribute.value is None:
         return f"{attribute.name} {attribute.state}"
     seen = " (launch)" if attribute.origin == "launch" else ""

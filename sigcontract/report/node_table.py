@@ -15,7 +15,7 @@ from sigcontract.model import (
 )
 from sigcontract.report.alike import common_name
 from sigcontract.report.change_words import node_index
-from sigcontract.report.names import shortened
+from sigcontract.report.names import NameCuts
 from sigcontract.report.node_rows import NodeRow, attribute_text, is_set
 
 __all__ = ["folded_rows", "table_lines"]
@@ -56,6 +56,7 @@ def table_lines(
     widths = [max(map(len, column)) for column in zip(_HEAD, *map(_cells, shown), strict=True)]
     node, kind, grid, block_dim, shared = widths
     left = f"{{:>{node}}}  {{:<{kind}}}  {{:>{grid}}}  {{:>{block_dim}}}  {{:>{shared}}}  "
+    names = NameCuts(row.subject for row in shown if row.type == "kernel")
     begin = sum(widths) + 2 * len(widths)
     right = width - begin
     yield left.format(*_HEAD) + "kernel"
@@ -65,12 +66,12 @@ def table_lines(
             nodes = "this node" if block.length == 1 else f"these {block.length} nodes"
             last = node_index(rows[folded.end - 1].path)
             cut = f", the last time the first {tail}" if tail else ""
-            yield f"{block.count + (tail > 0)} times {nodes}, up to node {last}{cut}:"
+            yield from _wrapped(f"{block.count + (tail > 0)} times {nodes}, up to node {last}{cut}:", width, 4)
         for row, name in _named(rows, folded):
             notes = _notes(
                 row, () if attributes else [entry for entry in row.attributes if usual.get(entry.id) != entry]
             )
-            shown_name = partial(_name, row, name)
+            shown_name = partial(_name, row, name, names)
             beside = right - len(notes) >= min(_NARROWEST_NAME, len(shown_name(right)))
             text = shown_name(max(_NARROWEST_NAME, right - len(notes) if beside else right))
             yield from _wrapped(f"{left.format(*_cells(row))}{text}{notes if beside else ''}", width, begin)
@@ -102,12 +103,12 @@ def _cells(row: NodeRow) -> tuple[str, ...]:
     return (node_index(row.path), row.type, row.grid, row.block, row.shared)
 
 
-def _name(row: NodeRow, name: str, width: int) -> str:
+def _name(row: NodeRow, name: str, names: NameCuts, width: int) -> str:
     if row.type != "kernel":
         return name
     if row.function:
-        return f"{shortened(name, width - len(row.function) - 1)} {row.function}"
-    return shortened(name, width)
+        return f"{names(name, width - len(row.function) - 1)} {row.function}"
+    return names(name, width)
 
 
 def _wrapped(line: str, width: int, begin: int) -> list[str]:

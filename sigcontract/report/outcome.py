@@ -7,7 +7,7 @@ from sigcontract.model import CheckReport, DumpDiff, FleetReport, GroupsReport, 
 
 __all__ = ["Answer", "Case", "CaseResult", "Level", "Outcome", "Reportable", "SourceLocation"]
 
-#: What a command's status says: 0, 1 and 3.
+#: Meaning of a command's exit status: 0, 1 and 3.
 Answer = Literal["passed", "failed", "undetermined"]
 Level = Literal["error", "warning", "note"]
 Reportable = DumpDiff | RankDiffs | CheckReport | GroupsReport | FleetReport
@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
     record
         What it found: the document of the JSON form.
     answer
-        What its exit status says.
+        Meaning of its exit status.
     files
         The inputs, as they were named: of a diff the old and the new dump.
     text
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
     lines
         Lines of the new dump that name graphs, by label.
     gaps_pass
-        Whether gaps of a fleet are told and do not count.
+        Whether gaps of a fleet are reported but do not count.
     """
 
     command: str

@@ -50,7 +50,7 @@ def _value(value: int | str | None, width: int) -> str:
 
 
 def _told_apart(digest: str) -> str:
-    """Return as much of a sha256 as tells two apart by eye."""
+    """Return the first 12 digits of a sha256, other text unchanged."""
     return digest[:12] if _SHA256.fullmatch(digest) else digest
 
 

@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Final
 
 from sigcontract.model import Finding, GraphPrediction, UpdatePrediction, UpdateResult, Verdict
-from sigcontract.report.names import safe, shortened
+from sigcontract.report.names import NameCuts, safe
+from sigcontract.report.page import Page
 from sigcontract.report.phrases import change_of, path_of
 from sigcontract.update import RULES
 
@@ -25,11 +26,14 @@ _MEANING: Final[Mapping[Verdict, str]] = MappingProxyType(
 #: Findings that are shown; a graph that differs everywhere is not a screen to read.
 _FINDINGS: Final = 30
 _NAME: Final = 56
+#: Columns beside a value that has a line of its own.
+_BESIDE: Final = 16
 
 
 def render_prediction(found: GraphPrediction, *, width: int = 120) -> str:
-    """Return a prediction for a person, its lines no longer than ``width`` but for paths."""
+    """Return a prediction for a person, its lines no longer than ``width``."""
     prediction = found.prediction
+    page = Page(color=False, width=width)
     lines = [f"{safe(found.held)} → {safe(found.candidate)}: {prediction.verdict}: {_MEANING[prediction.verdict]}"]
     if found.fixed is not None:
         lines.append(f"first launched with {safe(found.fixed)}, whose values can stay stale")
@@ -39,11 +43,12 @@ def render_prediction(found: GraphPrediction, *, width: int = 120) -> str:
     else:
         lines.append(f"verdicts hold for driver profile {safe(found.profile)}")
     worst_first = sorted(prediction.findings, key=lambda finding: -finding.verdict.badness)
-    lines += ["", *(_line(finding) for finding in worst_first[:_FINDINGS])] if worst_first else []
+    names = NameCuts(finding.subject for finding in worst_first if finding.subject)
+    lines += ["", *(_line(finding, names, page) for finding in worst_first[:_FINDINGS])] if worst_first else []
     if len(worst_first) > _FINDINGS:
         lines.append(f"  and {len(worst_first) - _FINDINGS} more; --format json lists them")
     lines += _reasons(prediction, width)
-    return "\n".join(lines) + "\n"
+    return "".join(f"{part}\n" for line in lines for part in page.wrapped(line))
 
 
 def _answer(prediction: UpdatePrediction) -> str:
@@ -58,9 +63,9 @@ def _answer(prediction: UpdatePrediction) -> str:
     return text
 
 
-def _line(finding: Finding) -> str:
-    about = f" ({shortened(finding.subject, _NAME)})" if finding.subject else ""
-    change = change_of(finding.old, finding.new)
+def _line(finding: Finding, names: NameCuts, page: Page) -> str:
+    about = f" ({names(finding.subject, page.room(_NAME, _BESIDE))})" if finding.subject else ""
+    change = change_of(finding.old, finding.new, width=page.room(60, _BESIDE))
     return f"  {path_of(finding)}{about}  {change}  {finding.verdict}  {finding.rule}"
 
 

@@ -18,7 +18,7 @@ __all__ = ["sarif"]
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _EXITS: Final = {"passed": 0, "failed": 1, "undetermined": 3}
-#: Characters of a message. GitHub refuses a file with a larger one, and says so nowhere that a person looks.
+#: Characters of a message. GitHub refuses a file with a larger one, without a visible error.
 _MOST_MESSAGE: Final = 1000
 
 
@@ -86,7 +86,7 @@ def _result(case: Case, result: CaseResult, rule: int) -> dict[str, Any]:
 
 
 def _text(text: str) -> str:
-    """Return a text in which nothing is a link, cut where it is too long, which it then says."""
+    """Return a text without links, cut and marked as cut if it is too long."""
     # ``[text](1)`` is an embedded link, whatever a kernel's name means by it.
     text = text.replace("](", "]\\(")
     return text if len(text) <= _MOST_MESSAGE else f"{text[: _MOST_MESSAGE - 15]}… (shortened)"

@@ -39,7 +39,7 @@ __all__ = ["diff_text"]
 _LINES = 60
 #: The same where the distinct changes say all: with those, a graph takes about so many lines, or this few around them.
 _LINES_PLAIN, _FEWEST_LINES = 40, 10
-#: Verdicts whose reasons are given even where nobody asked what an update makes of each change: one says what to do,
+#: Verdicts whose reasons are given even without verdicts for each change: one needs an action,
 #: the other that an update would go wrong in silence.
 _EXPLAINED = frozenset({Verdict.UNDETERMINED, Verdict.STALE})
 _LABELS = 4
@@ -67,9 +67,9 @@ def diff_text(
     width
         Columns that a line should keep to: reasons are wrapped to it, names and values cut.
     verdicts
-        Whether each change says what an update makes of it, and why. None: within one capture, where one graph may be
-        an update of the other. Between two processes the question is what changed, and each graph says once what an
-        update would make of it.
+        Whether each change has its update verdict and the reason. None: within one capture, where one graph may be
+        an update of the other. Between two processes the question is what changed, and each graph has one update
+        verdict.
     """
     lines = list(_lines(comparison, Page(color, width), verdicts=verdicts))
     return "\n".join(lines) + "\n"
@@ -102,10 +102,10 @@ def _lines(comparison: DumpComparison, page: Page, *, verdicts: bool | None) -> 
             continue
         each = found.one_capture if verdicts is None else verdicts
         explained += [finding for finding in first.findings if each or finding.verdict in _EXPLAINED]
-        drawing = Drawing(page, verdicts=each)
-        head = [*_heading(graphs, found, page, verdicts=each), *drawing.causes(found)]
+        drawing = Drawing(page, found, verdicts=each)
+        head = [*_heading(graphs, found, page, verdicts=each), *drawing.causes()]
         yield from head
-        yield from _limited(drawing.stretches(found), _LINES if each else max(_FEWEST_LINES, _LINES_PLAIN - len(head)))
+        yield from _limited(drawing.stretches(), _LINES if each else max(_FEWEST_LINES, _LINES_PLAIN - len(head)), page)
         notes = [c for c in found.changes if not c.known or c.difference.rule == "node.alignment"]
         yield from _notes(notes, page)
     yield from _reasons(explained, page)
@@ -144,12 +144,14 @@ def _plain_line(finding: Finding, page: Page) -> Iterator[str]:
     yield from page.wrapped(f"{path}  {change}  {page.verdict(finding.verdict)}  {finding.rule}", "  ")
 
 
-def _limited(lines: Iterator[str], most: int) -> Iterator[str]:
+def _limited(lines: Iterator[str], most: int, page: Page) -> Iterator[str]:
     """Yield no more lines than that; what is beyond them is not drawn, and stands among the distinct changes."""
     drawn = list(islice(lines, most + 1))
     yield from drawn if len(drawn) <= most else drawn[: most - 1]
     if len(drawn) > most:
-        yield f"  … cut after {most - 1} lines: the changes above list all nodes, --format json lists every finding"
+        yield from page.wrapped(
+            f"… cut after {most - 1} lines: the changes above list all nodes, --format json lists every finding", "  "
+        )
 
 
 def _field(change: Change) -> str:

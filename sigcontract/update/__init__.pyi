@@ -26,14 +26,16 @@ from sigcontract.update.function_changes import (
     SETTINGS as SETTINGS,
     is_durable as is_durable,
 )
-from sigcontract.update.groups import (
-    MEMORY_SOURCE as MEMORY_SOURCE,
+from sigcontract.update.grouping import (
     Group as Group,
     Grouping as Grouping,
     distinct_nodes as distinct_nodes,
+    unprovable as unprovable,
+)
+from sigcontract.update.groups import (
+    MEMORY_SOURCE as MEMORY_SOURCE,
     gaps as gaps,
     group_dumps as group_dumps,
-    unprovable as unprovable,
 )
 from sigcontract.update.kernels import (
     NodeJudge as NodeJudge,
@@ -44,6 +46,9 @@ from sigcontract.update.labels import (
 )
 from sigcontract.update.launchable import (
     unlaunchable as unlaunchable,
+)
+from sigcontract.update.long_texts import (
+    bounded as bounded,
 )
 from sigcontract.update.pairing import (
     NodeRefusal as NodeRefusal,

@@ -23,6 +23,7 @@ from sigcontract.model import (
     local_fields,
     with_inner_graphs,
 )
+from sigcontract.update.flat_order import FlatKey, flat_order
 from sigcontract.update.structure import Edge, Shape, is_chain, isomorphism, may_be_one_structure, positions, reordered
 from sigcontract.wire import portable_digest, portable_form
 
@@ -123,6 +124,10 @@ def portable_order(old: GraphSignature, new: GraphSignature) -> NodeOrder | None
     """
     if len(old.nodes) != len(new.nodes) or _is_one_chain(old, new):
         return None
+    if not any(graph_fields(type(node)) for node in (*old.nodes, *new.nodes)):
+        decided, order = flat_order((old, new), _flat_keys(old, new))
+        if decided:
+            return None if order is None else NodeOrder(order, ((),) * len(order))
     both = _Vertices.of(old), _Vertices.of(new)
     if both[0] is None or both[1] is None:
         raise StructureUndecided
@@ -138,6 +143,14 @@ def portable_order(old: GraphSignature, new: GraphSignature) -> NodeOrder | None
         raise StructureUndecided
     old_at = positions(partner)
     return both[1].root.order(both[0].local, old_at)
+
+
+def _flat_keys(old: GraphSignature, new: GraphSignature) -> tuple[list[FlatKey], list[FlatKey]]:
+    """Return what each node is, numbers aside, and its numbers."""
+    vertices = _Vertices()
+    objects = {id(node): node for node in (*old.nodes, *new.nodes)}
+    key = {at: vertices.node(node) for at, node in objects.items()}
+    return [key[id(node)] for node in old.nodes], [key[id(node)] for node in new.nodes]
 
 
 def _is_one_chain(old: GraphSignature, new: GraphSignature) -> bool:
@@ -184,7 +197,7 @@ class _Vertices:
         self._unnumbered = Renumbering(lambda _kind: lambda _number: 1)
         self._identities = Identities()
         #: By id of a node, which the graph keeps alive.
-        self._known: dict[int, tuple[bytes, list[tuple[str, str, int]]]] = {}
+        self._known: dict[int, FlatKey] = {}
         self.root = _Use(0, 0, {})
 
     @classmethod
@@ -217,7 +230,7 @@ class _Vertices:
             raise StructureUndecided
         use = _Use(first, len(graph.nodes), {})
         for index, (node, edges) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
-            start, _ = self._node(node)
+            start, _ = self.node(node)
             self.starts.append(start)
             self.local.append(index)
             found = [
@@ -227,9 +240,7 @@ class _Vertices:
             self._before.append(found if holder is None else [*found, holder])
         for index, node in enumerate(graph.nodes):
             vertex = first + index
-            self._before[vertex] += [
-                (self._number(kind, number), (path,)) for path, kind, number in self._node(node)[1]
-            ]
+            self._before[vertex] += [(self._number(kind, number), (path,)) for path, kind, number in self.node(node)[1]]
             if graph_fields(type(node)):
                 use.inside[vertex] = [
                     self._use(inner, (vertex, (at,))) for at, inner in inner_graphs(node) if inner is not None
@@ -246,10 +257,11 @@ class _Vertices:
             self._before.append([])
         return vertex
 
-    def _node(self, node: NodeSignature) -> tuple[bytes, list[tuple[str, str, int]]]:
+    def node(self, node: NodeSignature) -> FlatKey:
+        """Return what a node is by itself, and its numbers: path, kind, number."""
         known = self._known.get(id(node))
         if known is None:
-            known = self._known[id(node)] = self._start(node), self._identities.of(node)
+            known = self._known[id(node)] = self._start(node), tuple(self._identities.of(node))
         return known
 
     def _start(self, node: NodeSignature) -> bytes:

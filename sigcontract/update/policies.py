@@ -29,6 +29,7 @@ from sigcontract.update.exec_state import ExecState
 from sigcontract.update.identity import function_identity
 from sigcontract.update.kernels import NodeJudge, may_prefer_cluster
 from sigcontract.update.located import LocatedDifference, Origin, differences_along, located_refusal
+from sigcontract.update.long_texts import bounded
 from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.update.portable import portable_differences
 from sigcontract.update.predict import Findings
@@ -155,7 +156,7 @@ def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJu
             verdicts.add(located[0].verdict)
         if blocks:
             reasons.add(located)
-    blocking = reasons.collapsed()
+    blocking = bounded(reasons.collapsed())
     return PolicyAnswer(policy, not blocking, Verdict.of_update(verdicts), blocking)
 
 

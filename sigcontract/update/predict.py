@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from hashlib import sha256
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from sigcontract.errors import UsageError
 from sigcontract.model import (
@@ -17,6 +18,7 @@ from sigcontract.update.attributes import Difference, by_rule, evidence_under
 from sigcontract.update.exec_state import ExecState
 from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.located import LocatedDifference, Origin, differences_along, located_refusal
+from sigcontract.update.long_texts import bounded
 from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.wire import (
     explains_invalid,
@@ -38,13 +40,8 @@ __all__ = [
     "predict_update",
 ]
 
-_Text = TypeVar("_Text", int | str | None, str | None)
-
 #: Most paths that a finding lists besides the first.
 MAX_ALSO: Final = 8
-
-#: Longest text in a finding, in characters: a kernel's name may have 65,536, and occur three times.
-_LONGEST, _KEPT = 1024, 512
 
 
 @explains_invalid("held", "candidate", "profile", "fixed")
@@ -91,7 +88,8 @@ def predict_update(
     """
     if isinstance(fixed, ExecState) and fixed.held is not held and fixed.held != held:
         raise UsageError("the exec of fixed holds another graph than held; pass held=fixed.held")
-    return judged_update(held, candidate, NodeJudge(profile, flags), fixed)
+    found = judged_update(held, candidate, NodeJudge(profile, flags), fixed)
+    return replace(found, findings=bounded(found.findings))
 
 
 def judged_update(
@@ -104,7 +102,7 @@ def judged_update(
 ) -> UpdatePrediction:
     """As `predict_update`, for valid graphs, with a judge that caches records.
 
-    A finding lists at most ``max_also`` paths besides the first.
+    A finding lists at most ``max_also`` paths besides the first; its texts are complete, whatever their length.
     """
     pairing = pair_graphs(held, candidate, judge.refusal)
     findings = Findings(judge.profile)
@@ -123,13 +121,13 @@ def judged_update(
         findings.add(placed)
     collapsed = findings.collapsed(max_also)
     doubtful = pairing.doubtful
-    told = None if doubtful or refusal is None or refusal.result is None else refusal
+    located = None if doubtful or refusal is None or refusal.result is None else refusal
     result = UpdateResult.SUCCESS if refusal is None else refusal.result
     return UpdatePrediction(
         verdict=Verdict.worst({finding.verdict for finding in collapsed}),
         result=None if doubtful else result,
-        node=told and told.node,
-        from_node=told and told.from_node,
+        node=located and located.node,
+        from_node=located and located.from_node,
         findings=collapsed,
     )
 
@@ -204,20 +202,9 @@ def finding_of(
         path=paths[0],
         verdict=difference.verdict,
         evidence=evidence_under(difference, profile),
-        old=_cut(difference.old),
-        new=_cut(difference.new),
-        subject=_cut(subject),
+        old=difference.old,
+        new=difference.new,
+        subject=subject,
         count=count,
         also=tuple(paths[1:]),
     )
-
-
-def _cut(text: _Text) -> _Text:
-    """Shorten a text, so findings that repeat it stay in proportion to the dump.
-
-    A shortened text stays unique: it includes length and sha256.
-    """
-    if not isinstance(text, str) or len(text) <= _LONGEST:
-        return text
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{text[:_KEPT]}… ({len(text)} characters, sha256 {digest})"

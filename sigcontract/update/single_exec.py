@@ -13,6 +13,7 @@ from sigcontract.model import (
     NodeSignature,
 )
 from sigcontract.update.attributes import by_rule
+from sigcontract.update.long_texts import bounded
 from sigcontract.update.pairing import is_device_updatable, subject_of
 from sigcontract.update.predict import finding_of
 
@@ -71,4 +72,5 @@ def single_exec_finding(graph: GraphSignature, nodes: Iterable[NodeSignature]) -
     subject = subject_of(found.node)
     if isinstance(found.node, MemAllocNode | MemFreeNode):
         subject += f" of {found.node.address:#x}"
-    return finding_of(by_rule("graph.single-exec", "", None, None), [path], subject, 1, None)
+    (finding,) = bounded([finding_of(by_rule("graph.single-exec", "", None, None), [path], subject, 1, None)])
+    return finding

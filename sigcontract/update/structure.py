@@ -38,8 +38,8 @@ _WORTH_A_LOOK = 0.1
 _Edges = tuple[Dependency, ...]
 #: Colours of the nodes of an old and of a new graph.
 _Colours = tuple[Sequence[int], Sequence[int]]
-#: A node, and the label of an edge, such as ports and type.
-Edge = tuple[int, tuple[Any, ...]]
+#: A node, and the label of an edge: ports and type, for one, or a number for these.
+Edge = tuple[int, Any]
 
 
 class Reordering(NamedTuple):
@@ -139,7 +139,8 @@ class Shape:
         for index, edges in enumerate(before):
             for node, data in edges:
                 self.after[node].append((index, data))
-        self.order = list(_topological(self, range(len(before))))
+        in_order = all(node < index for index, edges in enumerate(before) for node, _ in edges)
+        self.order = list(range(len(before)) if in_order else _topological(self, range(len(before))))
 
 
 def _shape(dependencies: Sequence[_Edges]) -> Shape:
@@ -273,10 +274,8 @@ def isomorphism(
 
 def _situation(colour: Hashable, edges: Sequence[Edge], partner: Sequence[int] | None) -> Hashable:
     """Return a node's colour and dependencies, as indices in the new graph."""
-    if partner is None:
-        return (colour, *sorted(edges))
-    seen = [(partner[node], data) for node, data in edges]
-    return (colour, *sorted(seen))
+    seen = edges if partner is None else [(partner[node], data) for node, data in edges]
+    return (colour, *(sorted(seen) if len(seen) > 1 else seen))
 
 
 def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape]) -> list[int]:

@@ -20,8 +20,10 @@ from sigcontract.model import (
     Migration,
     RankDiffs,
     Record,
+    RecordingReport,
     ReviewReport,
     RuleList,
+    SchemaList,
     SignatureDump,
     ValidationReport,
 )
@@ -44,6 +46,8 @@ Document = (
     | ValidationReport
     | Migration
     | RuleList
+    | SchemaList
+    | RecordingReport
     | ReviewReport
     | Contract
     | CheckReport
@@ -212,6 +216,8 @@ FORMS: dict[tuple[str, int], Form] = {
         _flat("sigcontract.migration", 1, Migration),
         _flat("sigcontract.rules", 1, RuleList),
         _flat("sigcontract.review", 1, ReviewReport),
+        _flat("sigcontract.schemas", 1, SchemaList),
+        _flat("sigcontract.recording", 1, RecordingReport),
         _flat("sigcontract.contract", 1, Contract),
         _flat("sigcontract.check", 1, CheckReport),
     )

@@ -14,13 +14,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 import sigcontract as sc
 from sigcontract.cli.main import main
-from sigcontract.driver.recording.process import ProcessReport
 from sigcontract.model.dump import SignatureDump
+from sigcontract.model.results import RecordingReport
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -374,7 +373,7 @@ def test_where_nothing_can_be_written_at_all_the_missing_end_is_reported(setting
 
 def test_the_report_may_be_read_by_programs(setting: Setting) -> None:
     setting.run(setting.command("import torch; torch.instantiate(2)", "--report", "report.json"))
-    (report,) = msgspec.json.decode((setting.folder / "report.json").read_bytes(), type=list[ProcessReport])
+    (report,) = sc.load(setting.folder / "report.json", expect=RecordingReport).processes
     (dump,) = setting.dumps.iterdir()
     assert (report.dump, report.graphs, report.complete, report.problems) == (str(dump), 1, True, ())
     assert report.unknown_code == 0

@@ -32,6 +32,8 @@ def test_the_list_names_every_document_version_and_sum(capsys: pytest.CaptureFix
         ("sigcontract.migration", "1"),
         ("sigcontract.rules", "1"),
         ("sigcontract.review", "1"),
+        ("sigcontract.schemas", "1"),
+        ("sigcontract.recording", "1"),
         ("sigcontract.contract", "1"),
         ("sigcontract.check", "1"),
     ]
@@ -86,7 +88,7 @@ def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys:
         "sigcontract.dump-2.schema.json does not match the records; write the files again\n"
     )
     assert main(["schema", "--check", str(tmp_path), "--format", "json"]) == 1
-    assert json.loads(capsys.readouterr().out)["in_step"] is False
+    assert json.loads(capsys.readouterr().out)["out_of_step"]
 
 
 def test_an_empty_folder_is_out_of_step(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from sigcontract.model.handles import handle
 from sigcontract.model.nodes import EventRecordNode, MemAccess, MemAllocNode
 from sigcontract.model.record import Handle, Record
 from sigcontract.model.renumbering import Identities, Renumbering, local_fields
-from sigcontract.update.groups import distinct_nodes
+from sigcontract.update.grouping import distinct_nodes
 from sigcontract.wire import portable_form
 from tests.update.build import graph
 

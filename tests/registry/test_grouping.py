@@ -10,7 +10,7 @@ from sigcontract.model.findings import Finding
 from sigcontract.model.graph import ConditionalNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode, OpaqueNode
 from sigcontract.model.profile import DriverProfile
-from sigcontract.update.groups import distinct_nodes, unprovable
+from sigcontract.update.grouping import distinct_nodes, unprovable
 from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.policies import POLICIES, key, same
 from tests.strategies import LAWS, graphs

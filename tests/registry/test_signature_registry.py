@@ -11,7 +11,7 @@ from sigcontract.model.cuda import AttributeId
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.registry import GroupStats, SignatureRegistry
-from sigcontract.update import groups
+from sigcontract.update import grouping
 from sigcontract.update.policies import PolicyAnswer, judged_same
 from tests.update.build import BLACKWELL, H200, cluster, edge, graph, kernel, value
 
@@ -129,7 +129,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(policy)
         return judged_same(policy, *arguments)
 
-    monkeypatch.setattr(groups, "judged_same", counted)
+    monkeypatch.setattr(grouping, "judged_same", counted)
     return asked
 
 
@@ -140,7 +140,7 @@ def test_the_search_for_misses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     asked = _counted(monkeypatch)
     report = registry.report(nearest=5)
     assert len(report.nearest) == 5
-    assert len(asked) <= 5 * groups.NEAREST_CANDIDATES
+    assert len(asked) <= 5 * grouping.NEAREST_CANDIDATES
 
 
 def test_a_registration_asks_for_as_many_comparisons_with_many_groups_as_with_few(

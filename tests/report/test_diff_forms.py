@@ -9,6 +9,7 @@ from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import LabeledGraph, LibraryVersion, SignatureDump
 from sigcontract.report import github, markdown, text
 from sigcontract.update.policies import POLICIES
+from sigcontract.wire.codec import encode
 from tests.compare.dumps import dump, kernel, without_code
 from tests.update.build import H200, child, cluster, graph, without_value
 
@@ -298,3 +299,21 @@ def test_many_graphs_with_the_same_findings_share_a_heading(count: int) -> None:
     old, new = (dump(*[graph(*nodes)] * count) for nodes in (LAYER, CHANGED))
     headings = [line for line in markdown.diff_markdown(compared(old, new).diff).splitlines() if line.startswith("###")]
     assert headings == ["### `g0`: stale" if count == 1 else "### `g0`, `g1`, `g2`, `g3`, `g4` and 2 more: stale"]
+
+
+NAMES_OF_20_KB = [f"kernel_{'x' * 12_000}{middle}{'y' * 8_000}" for middle in ("AAA", "BBB")]
+
+
+def test_names_of_20_kb_that_differ_in_their_middle_show_it_in_every_form() -> None:
+    """As one kernel that changed, and as one that went and one that came."""
+    one, two = (dump(graph(kernel(name=name, func=1), kernel(name="last", func=2))) for name in NAMES_OF_20_KB)
+    both = dump(graph(*(kernel(name=name, func=at) for at, name in enumerate([*NAMES_OF_20_KB, "last"], 1))))
+    for old, new in ((one, two), (one, both)):
+        found = compared(old, new)
+        whole = encode(found.diff).decode()
+        assert all(name in whole for name in NAMES_OF_20_KB[old is one :])
+        shown = text.diff_text(found, width=100)
+        assert "BBB" in shown
+        assert max(map(len, shown.splitlines())) <= 100
+    assert "AAA" in text.diff_text(compared(one, two), width=100)
+    assert all(part in markdown.diff_markdown(compared(one, two).diff) for part in ("AAA", "BBB"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from sigcontract.report import names
-from sigcontract.report.names import demangle, differing, is_too_long, safe, shortened
+from sigcontract.report.names import NameCuts, demangle, differing, is_too_long, safe, shortened
 
 SETTINGS = settings(max_examples=500, deadline=None, derandomize=True)
 
@@ -177,3 +177,41 @@ def test_a_numbered_name_keeps_its_number_when_it_is_cut() -> None:
         == "triton_poi_fused__to_copy_add…w_rsqrt_12"
     )
     assert shortened("k" * 60, 40) == "k" * 39 + "…"
+
+
+LONG = "kernel_" + "x" * 12_000
+MIDDLES = [f"{LONG}{middle}{'y' * 8_000}" for middle in ("AAA", "BBB", "BCC")]
+
+
+@pytest.mark.parametrize("width", [24, 40, 60])
+def test_names_of_one_page_that_differ_look_different(width: int) -> None:
+    names = [*MIDDLES, "gemm", "gemm_2", ADD, ADD.replace("Li4E", "Li8E"), f"{ADD}i"]
+    cuts = NameCuts([*names, *names])
+    drawn = [cuts(name, width) for name in names]
+    assert len(set(drawn)) == len(names)
+    assert [("AAA" in text, "BBB" in text, "BCC" in text) for text in drawn[:3]] == [
+        (True, False, False),
+        (False, True, False),
+        (False, False, True),
+    ]
+    assert drawn[3] == shortened("gemm", width)
+    assert cuts("of another page", width) == shortened("of another page", width)
+    assert max(map(len, drawn)) <= 2 * width
+
+
+def test_names_that_differ_in_several_places_show_each() -> None:
+    names = [f"{'x' * 90}{a}{'y' * 90}{b}{'z' * 90}" for a in "PQ" for b in "RS"]
+    drawn = differing(*names, width=40)
+    assert [[letter for letter in text if letter in "PQRS"] for text in drawn] == [
+        ["P", "R"],
+        ["P", "S"],
+        ["Q", "R"],
+        ["Q", "S"],
+    ]
+
+
+def test_very_many_names_that_look_alike_are_told_apart_by_a_digest() -> None:
+    names = [f"{'x' * 90}{index:03}" for index in range(100)]
+    drawn = differing(*names, width=40)
+    assert len(set(drawn)) == len(names)
+    assert all("… (sha256 " in text and len(text) < 70 for text in drawn)

@@ -1,5 +1,7 @@
 """A prediction as text."""
 
+import pytest
+
 from sigcontract.model.findings import GraphPrediction
 from sigcontract.model.graph import GraphSignature
 from sigcontract.report.prediction_text import render_prediction
@@ -31,5 +33,17 @@ def test_the_text_is_bounded_and_nothing_is_injected() -> None:
     plain = [kernel(name=f"k{i}", func=1000 + i) for i in range(100)]
     text = shown(graph(*plain), graph(*hostile), label="g\x1b[2J\n\u202e")
     assert not {"\x1b", "\u202e"} & set(text)
-    assert len(text.splitlines()) < 50
+    assert len(text.splitlines()) < 80
     assert max(map(len, text.splitlines())) < 300
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_lines_keep_to_the_width(width: int) -> None:
+    name = "kernel_" * 20
+    held, candidate = (graph(kernel(name=name + end, func=1, grid=grid)) for end, grid in (("left", 1), ("right", 9)))
+    prediction = predict_update(held, candidate, H200)
+    found = GraphPrediction(held="a" * 50, candidate="b", fixed=None, flags=0, profile=None, prediction=prediction)
+    text = render_prediction(found, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "left" in text
+    assert "right" in text

@@ -14,8 +14,9 @@ from sigcontract.model.groups import GraphGroup, PolicyGroups
 from sigcontract.model.nodes import MemAllocNode, MemFreeNode
 from sigcontract.registry import SignatureRegistry
 from sigcontract.registry.reasons import single_exec
-from sigcontract.update import groups as engine
-from sigcontract.update.groups import distinct_nodes, gaps, group_dumps
+from sigcontract.update import grouping as engine
+from sigcontract.update.grouping import distinct_nodes
+from sigcontract.update.groups import NEAREST_GROUPS, gaps, group_dumps
 from tests.compare.dumps import dump, kernel, without_code
 from tests.update.build import H200, cluster, graph, memset, value
 
@@ -169,10 +170,10 @@ def test_the_search_for_the_nearest_is_bounded_however_many_graphs_share_with_no
     counting("_distance")
     found = one(group_dumps([lone], ["exact"], H200))
     assert found.executables == count
-    assert sum(group.nearest is not None for group in found.groups) == engine.NEAREST_GROUPS
+    assert sum(group.nearest is not None for group in found.groups) == NEAREST_GROUPS
     assert calls["is_judged_same"] == count
-    assert calls["judged_same"] == engine.NEAREST_GROUPS * engine.NEAREST_CANDIDATES
-    assert calls["_distance"] == engine.NEAREST_GROUPS * count
+    assert calls["judged_same"] == NEAREST_GROUPS * engine.NEAREST_CANDIDATES
+    assert calls["_distance"] == NEAREST_GROUPS * count
 
 
 def test_an_executable_is_shared_inside_of_one_process_only() -> None:

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from sigcontract.model.findings import Verdict
 from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature
-from sigcontract.model.nodes import EventRecordNode, EventWaitNode
+from sigcontract.model.nodes import EventRecordNode, EventWaitNode, KernelNodeSignature
+from sigcontract.update import arrangement
 from sigcontract.update.arrangement import compact_portable_form, portable_order, structure_key
+from sigcontract.update.flat_order import FlatAnswer
 from sigcontract.update.groups import group_dumps
 from sigcontract.update.policies import key, same
 from sigcontract.update.structure import node_order
@@ -65,6 +67,38 @@ def test_graphs_of_one_structure_are_found_and_no_others(a: GraphSignature, b: G
     if structure_key(forms[0]) != structure_key(forms[1]):
         assert portable_digest(a) != portable_digest(b)
         assert portable_order(*forms) is None
+
+
+KERNELS = st.builds(
+    lambda name, func, context: kernel(name=name, func=func, context=context),
+    st.sampled_from(["a", "b"]),
+    st.integers(1, 3),
+    st.integers(1, 2),
+)
+
+
+@LAWS
+@given(st.lists(KERNELS, min_size=2, max_size=6), st.randoms(use_true_random=False), st.booleans())
+def test_the_search_by_nodes_and_edges_answers_as_the_one_that_follows_every_number(
+    nodes: list[KernelNodeSignature], random: Random, changed: bool
+) -> None:
+    edges = [
+        tuple(sorted(random.sample(range(index), random.randint(0, min(index, 2))))) for index in range(len(nodes))
+    ]
+    captured = graph(*nodes, edges=edges)
+    other = recaptured(captured, random)
+    if changed:
+        at = random.randrange(len(nodes))
+        some = replace(other.nodes[at], func=random.randint(1, 3), context=random.randint(1, 2))
+        other = replace(other, nodes=(*other.nodes[:at], some, *other.nodes[at + 1 :]))
+    forms = compact_portable_form(captured), compact_portable_form(other)
+    found = portable_order(*forms)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrangement, "flat_order", lambda *_: FlatAnswer(decided=False, order=None))
+        expected = portable_order(*forms)
+    assert (found is None) == (expected is None)
+    if found is not None:
+        assert portable_form(found.applied(captured)) == portable_form(other)
 
 
 LOOP = branches([["a", "b"], ["a", "b"], ["c"]])

@@ -199,9 +199,9 @@ def test_an_unknown_document_is_named() -> None:
     assert str(caught.value) == (
         "unknown document 'x'; known: sigcontract.check, sigcontract.contract, "
         "sigcontract.diff, sigcontract.dump, sigcontract.fleet, sigcontract.fleet-diff, sigcontract.fleet-query, "
-        "sigcontract.groups, "
-        "sigcontract.migration, sigcontract.prediction, sigcontract.profile, sigcontract.review, sigcontract.rules, "
-        "sigcontract.show, sigcontract.validation (at $.document)"
+        "sigcontract.groups, sigcontract.migration, sigcontract.prediction, sigcontract.profile, "
+        "sigcontract.recording, sigcontract.review, "
+        "sigcontract.rules, sigcontract.schemas, sigcontract.show, sigcontract.validation (at $.document)"
     )
 
 
