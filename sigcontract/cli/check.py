@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sigcontract.cli.output import escaped_name, refuse_to_overwrite
+from sigcontract.cli.output import refuse_to_overwrite
 from sigcontract.cli.outputs import FORMATS, add_outputs, deliver, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.compare import DumpComparison
@@ -21,7 +21,7 @@ from sigcontract.contract import (
 from sigcontract.errors import ContractError, UsageError
 from sigcontract.model import SignatureDump
 from sigcontract.report import Outcome, check_html, check_text, counted, demangle, safe
-from sigcontract.wire import load, save, write_bytes
+from sigcontract.wire import escaped_name, load, save, write_bytes
 
 __all__ = ["register", "run"]
 

@@ -1,11 +1,11 @@
-"""Policies: four definitions of when two graphs are the same, with reasons.
+"""Policies: five definitions of when two graphs are the same, with reasons.
 
 ``==`` on records is field equality and nothing else. A policy defines what two graphs are the same *for*. Under every
 policy, unknown values (an unreadable attribute, a function without a handle, a node without a record) never match, even
 each other.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -25,9 +25,10 @@ from sigcontract.update.arrangement import (
 from sigcontract.update.attributes import ABSENT, Difference, Effects, by_rule
 from sigcontract.update.by_index import STRUCTURE, differences_by_index, recorded
 from sigcontract.update.changes import node_changes
+from sigcontract.update.exec_state import ExecState
 from sigcontract.update.identity import function_identity
 from sigcontract.update.kernels import NodeJudge, may_prefer_cluster
-from sigcontract.update.located import LocatedDifference, differences_along, located_refusal
+from sigcontract.update.located import LocatedDifference, Origin, differences_along, located_refusal
 from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.update.portable import portable_differences
 from sigcontract.update.predict import Findings
@@ -44,11 +45,15 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "GROUPING_POLICIES",
     "POLICIES",
+    "SHARE_UPDATABLE",
     "PolicyAnswer",
     "blocks_sharing",
     "check_policy",
+    "first_come_policy",
     "is_unproven",
+    "is_updatable",
     "judged_key",
     "judged_same",
     "key",
@@ -73,7 +78,10 @@ _OTHER_FUNCTION: Final = frozenset(
         "portable.function",
     }
 )
-_SHARE_POLICIES: Final = ("share", "share-functions")
+#: Every two graphs of a group can be updated to each other, in whatever order an exec ran them. No equivalence: two
+#: graphs may each match a third, and not each other.
+SHARE_UPDATABLE: Final = "share-updatable"
+_SHARE_POLICIES: Final = ("share", "share-functions", SHARE_UPDATABLE)
 #: A difference, and whether it makes the graphs not the same.
 SharingDifference = tuple[LocatedDifference, bool]
 
@@ -119,10 +127,10 @@ def same(
     Parameters
     ----------
     policy
-        ``exact``, ``share``, ``share-functions`` or ``portable``.
+        ``exact``, ``share``, ``share-functions``, ``share-updatable`` or ``portable``.
     a, b
         The graphs; of one process, except under ``portable``. Under ``share``, an exec that holds ``a`` is updated to
-        ``b``.
+        ``b``; under ``share-updatable``, one that ran either is updated to the other.
     profile
         Driver profile that both were read under, or None.
     flags
@@ -133,14 +141,15 @@ def same(
     UsageError
         The policy is unknown.
     """
-    check_policy(policy)
+    check_policy(policy, GROUPING_POLICIES)
     return judged_same(policy, a, b, NodeJudge(profile, flags))
 
 
 def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> PolicyAnswer:
     """As `same`, for valid graphs, with a judge that caches records."""
     reasons, all_found = Findings(judge.profile), []
-    for located, blocks in _POLICIES[policy].compare(a, b, judge):
+    compare = _share_updatable if policy == SHARE_UPDATABLE else _POLICIES[policy].compare
+    for located, blocks in compare(a, b, judge):
         all_found.append(located[0].verdict)
         if blocks:
             reasons.add(located)
@@ -169,10 +178,12 @@ def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = No
     Raises
     ------
     UsageError
-        The policy is unknown.
+        The policy is unknown, or ``share-updatable``, which is not an equivalence and has no key.
     RecordError
         The graph is invalid.
     """
+    if policy == SHARE_UPDATABLE:
+        raise UsageError(f"{policy} has no key: it is not transitive; use same()")
     check_policy(policy)
     return judged_key(policy, graph, NodeJudge(profile, flags))
 
@@ -189,17 +200,34 @@ def blocks_sharing(policy: str, difference: Difference, effects: Effects) -> boo
     """
     if policy not in _SHARE_POLICIES or not difference.verdict.safe:
         return True
+    if policy == SHARE_UPDATABLE and difference.rule == "kernel.cooperative-function":
+        return False  # judged along a history, by which it is safe
     if difference.rule in _BLOCKS_SHARE_FUNCTIONS or effects.is_hint(difference.rule):
         return True
     return policy == "share" and difference.rule in _OTHER_FUNCTION
 
 
-def check_policy(name: str) -> None:
-    """Raise UsageError if the policy is unknown."""
+def check_policy(name: str, known: Sequence[str] | None = None) -> None:
+    """Raise UsageError if the policy is none of those given, by default of `POLICIES`."""
+    known = POLICIES if known is None else known
     if not isinstance(name, str):
         raise wrong_type("policy", "str", name)
-    if name not in _POLICIES:
-        raise UsageError(f"no policy {name!r}; policies: {', '.join(POLICIES)}")
+    if name not in known:
+        raise UsageError(f"no policy {name!r}; policies: {', '.join(known)}")
+
+
+def first_come_policy(policy: str) -> str:
+    """Return the policy whose key finds the group of a graph as it arrives."""
+    return "share-functions" if policy == SHARE_UPDATABLE else policy
+
+
+def is_updatable(held: ExecState, candidate: GraphSignature, judge: NodeJudge) -> bool:
+    """Return whether an update of an exec in that state is proven safe under ``share-updatable``.
+
+    Stops at the first difference that is not.
+    """
+    compared = _shared(held.held, candidate, judge, SHARE_UPDATABLE, held.kernels)
+    return held.unproven is None and not any(blocks for _, blocks in compared)
 
 
 def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
@@ -238,11 +266,29 @@ def _share_functions(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> 
     return _shared(a, b, judge, "share-functions")
 
 
-def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str) -> Iterator[SharingDifference]:
+def _share_updatable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
+    """Yield what differs for an executable that ran the first, and if that is safe, what is not safe the other way."""
+    is_safe = True
+    for located, blocks in _along(a, b, judge):
+        is_safe = is_safe and not blocks
+        yield located, blocks
+    if is_safe and a is not b:
+        yield from (found for found in _along(b, a, judge) if found[1])
+
+
+def _along(held: GraphSignature, candidate: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
+    """Compare a graph with an executable that was instantiated from another one and launched."""
+    state = ExecState.judged(held, judge).used()
+    return _shared(held, candidate, judge, SHARE_UPDATABLE, state.kernels)
+
+
+def _shared(
+    a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str, origin: Origin = None
+) -> Iterator[SharingDifference]:
     pairing = pair_graphs(a, b, judge.refusal)
     if pairing.refusal is not None:
         yield located_refusal(pairing.refusal), True
-    for located in differences_along(pairing, (a, b), judge):
+    for located in differences_along(pairing, (a, b), judge, origin):
         yield located, blocks_sharing(policy, located[0], judge.effects)
     if pairing.refusal is None and a is not b:  # a graph is paired with itself node by node
         for pair in pairing.walk(a, b):
@@ -258,7 +304,7 @@ def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str)
                         ),
                         True,
                     )
-                free = policy == "share-functions" and judge.is_free(new)
+                free = policy != "share" and judge.is_free(new)
                 if old.function != new.function and is_unproven(old, new, judge, free=free):
                     difference = by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
                     yield (difference, pair.candidate_path, new.name), True
@@ -292,5 +338,7 @@ _POLICIES: Final[Mapping[str, _Policy]] = MappingProxyType(
     }
 )
 
-#: The names of the policies.
+#: The names of the policies under which being the same is an equivalence.
 POLICIES: Final = tuple(_POLICIES)
+#: The names of all policies by which graphs are grouped for executables.
+GROUPING_POLICIES: Final = ("exact", "share", "share-functions", SHARE_UPDATABLE, "portable")

@@ -1,4 +1,4 @@
-"""The key of the share policies: all that must be equal for two graphs to share an exec, in pairing order.
+"""Keys of graphs: all that must be equal for two graphs to share an exec, in pairing order.
 
 Nodes are visited as the driver pairs them (`sigcontract.update.pairing`), so the driver pairs two graphs of one key
 node by node, and refuses no pair.
@@ -43,7 +43,7 @@ from sigcontract.update.memory_nodes import (
     may_be_managed,
 )
 
-__all__ = ["share_key"]
+__all__ = ["judged_alike_key", "pairing_key", "share_key"]
 
 
 def share_key(graph: GraphSignature, judge: NodeJudge, *, functions: bool) -> str:
@@ -58,7 +58,27 @@ def share_key(graph: GraphSignature, judge: NodeJudge, *, functions: bool) -> st
     functions
         Whether functions of non-cooperative nodes may differ.
     """
-    walk = _Walk(judge, functions=functions)
+    return _digest(_Walk(judge, functions=functions), graph)
+
+
+def pairing_key(graph: GraphSignature, judge: NodeJudge) -> str:
+    """Return ``sha256:`` and the digest of what no update of an exec may change, kernels' attributes left out.
+
+    Of two graphs of different keys an update is never proven safe; of two of one key it may be.
+    """
+    return _digest(_PairingWalk(judge, functions=True), graph)
+
+
+def judged_alike_key(graph: GraphSignature, judge: NodeJudge) -> str:
+    """Return ``sha256:`` and the digest of all that decides whether an update from or to a graph is safe.
+
+    What the share policies keep, and grid, block and dynamic shared memory of kernels, which a history compares. So
+    graphs of one key go together with the same graphs.
+    """
+    return _digest(_LaunchWalk(judge, functions=False), graph)
+
+
+def _digest(walk: "_Walk", graph: GraphSignature) -> str:
     walked = walk.graph(graph)
     return "sha256:" + sha256(msgspec.msgpack.encode((walked, list(walk.contents)))).hexdigest()
 
@@ -156,6 +176,16 @@ class _Walk:
     def _number(self, content: Any) -> int:
         """Return the number of a content, equal for equal ones."""
         return self.contents.setdefault(msgspec.msgpack.encode(content), len(self.contents))
+
+
+class _PairingWalk(_Walk):
+    def _kernel(self, node: KernelNodeSignature) -> Any:
+        return node.context
+
+
+class _LaunchWalk(_Walk):
+    def _kernel(self, node: KernelNodeSignature) -> Any:
+        return super()._kernel(node), node.grid_dim, node.block_dim, node.dynamic_shared_mem_bytes
 
 
 def _kept_value(value: AttributeValue | None) -> Any:

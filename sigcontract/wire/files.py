@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol
 
 from sigcontract.errors import DecodeError, FileError, LimitError, MissingExtraError
 
-__all__ = ["FilePath", "read_bytes", "read_ends", "write_bytes", "write_together"]
+__all__ = ["FilePath", "check_regular", "escaped_name", "read_bytes", "read_ends", "write_bytes", "write_together"]
 
 FilePath = str | PathLike[str]
 
@@ -74,6 +74,28 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
         if magic.match(data):
             raise DecodeError(f"this is a compressed file; give it the suffix {name}", code="magic")
     return data
+
+
+def escaped_name(name: str) -> str:
+    r"""Return a file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def check_regular(path: FilePath) -> None:
+    """Check a file that a search has found, and nobody has named: reading a pipe or a device may never end.
+
+    Raises
+    ------
+    FileError
+        It is no regular file, and no link to one.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError) as error:
+        raise _file_error("read", path, error) from error
+    if not stat.S_ISREG(mode):
+        name = os.fspath(path)
+        raise FileError(f"cannot read {name}: it is no regular file; name it itself to read it all the same", file=name)
 
 
 def _read(file: BinaryIO, max_bytes: int) -> bytes:

@@ -40,7 +40,7 @@ def check_nesting(data: bytes, *, text: bool) -> None:
     """
     if text:
         _check_text(data)
-    elif len(data.translate(None, _OPENS_NOTHING)) > MAX_NESTING:
+    elif len(data.translate(None, _OPENS_NOTHING)) >= MAX_NESTING:  # the innermost may be empty
         packed_values(data)
 
 
@@ -104,7 +104,8 @@ _EXTENSIONS: Final = {0xC7: 1, 0xC8: 2, 0xC9: 4}
 _ARRAYS: Final = {0xDC: 2, 0xDD: 4}
 _MAPS: Final = {0xDE: 2, 0xDF: 4}
 _STRING: Final = frozenset((*range(0xA0, 0xC0), 0xD9, 0xDA, 0xDB))
-
+#: First bytes of arrays and maps.
+_OPENS: Final = frozenset((*range(0x80, 0xA0), *_ARRAYS, *_MAPS))
 
 #: Bytes that never start a nonempty array or map.
 _OPENS_NOTHING: Final = bytes(sorted({*range(256)} - {*range(0x81, 0x90), *range(0x91, 0xA0), *_ARRAYS, *_MAPS}))
@@ -247,6 +248,8 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901, P
                 if len(around) > MAX_NESTING:
                     raise _too_deep()
                 left, is_map = count, opens_map
+            elif len(around) == MAX_NESTING and first in _OPENS:
+                raise _too_deep()  # an empty array or map
         if not around:
             return values
         left, is_map = around.pop()

@@ -243,8 +243,8 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
         if facts is not None and facts.parameters is not None:
             yield from check_parameter_count(len(facts.parameters), f"$.functions[{place}].function.parameters")
     kernels = [row for row in tables.nodes if type(row) is KernelRow]
-    used_functions = {row.function for row in kernels}
-    used_attribute_sets = {row.attributes for row in kernels}
+    used_functions = [row.function for row in kernels]
+    used_attribute_sets = [row.attributes for row in kernels]
     if max(used_functions, default=-1) >= len(tables.functions):
         yield from _dangling_kernels(tables.nodes, "function", "functions", len(tables.functions))
     if max(used_attribute_sets, default=-1) >= len(tables.attribute_sets):
@@ -252,11 +252,9 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     held = {index: held_graphs(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
     yield from unused("functions", used_functions, len(tables.functions))
     yield from unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
-    used_nodes = set(chain.from_iterable(graph.nodes for graph in tables.graphs))
-    if max(used_nodes, default=-1) >= len(tables.nodes):
-        yield from dangling_nodes(tables.graphs, len(tables.nodes))
-    yield from unused("nodes", used_nodes, len(tables.nodes))
-    yield from unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
+    yield from dangling_nodes(tables.graphs, len(tables.nodes))
+    yield from unused("nodes", chain.from_iterable(graph.nodes for graph in tables.graphs), len(tables.nodes))
+    yield from unused("graphs", chain(entry_graphs, *held.values()), len(tables.graphs))
     yield from nesting(tables.graphs, held, entry_graphs)
 
 
@@ -278,7 +276,7 @@ def check_parameter_count(count: int, path: str) -> Iterator[RecordError]:
         yield LimitError(msg, path=path, code="parameters")
 
 
-def nesting(
+def nesting(  # noqa: C901  one pass, one way out per limit
     graphs: Sequence[Any], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
 ) -> Iterator[RecordError]:
     """Yield the first fault of nested graphs: wrong order, too deep, or too many nodes in all.
@@ -290,11 +288,21 @@ def nesting(
     own_edges: list[int] = []
     held_sizes: list[int] = []  # by graph: nodes, and graphs held, in the graphs that its nodes hold
     held_edges: list[int] = []
-    inside: dict[int, tuple[int, int, int]] = {}  # by node: depth, size and edges of what it holds
+    rows = 1 + max(held, default=-1)
+    # By node: what it holds, and depth, size and edges of that.
+    nested = [held.get(node) for node in range(rows)]
+    inside: list[tuple[int, int, int] | None] = [None] * rows
     for place, graph in enumerate(graphs):
-        holders = held.keys() & graph.nodes
-        for node in holders - inside.keys():
-            late = max(held[node], default=-1)
+        in_graph = []
+        for node in graph.nodes if rows else ():
+            children = nested[node] if node < rows else None
+            if children is None:
+                continue
+            known = inside[node]
+            if known is not None:
+                in_graph.append(known)
+                continue
+            late = max(children, default=-1)
             if late >= place:
                 yield InvariantError(
                     f"node {node} holds graph {late}, which is not before graph {place}: a graph cannot "
@@ -302,14 +310,15 @@ def nesting(
                     path=f"$.graphs[{place}].nodes[{graph.nodes.index(node)}]",
                 )
                 return
-            depth = 1 + max((depths[child] for child in held[node]), default=-1)
-            size = sum(1 + own[child] + held_sizes[child] for child in held[node])
-            inside[node] = depth, size, sum(own_edges[child] + held_edges[child] for child in held[node])
-        depths.append(max((inside[node][0] for node in holders), default=0))
+            depth = 1 + max((depths[child] for child in children), default=-1)
+            size = sum(1 + own[child] + held_sizes[child] for child in children)
+            inside[node] = found = depth, size, sum(own_edges[child] + held_edges[child] for child in children)
+            in_graph.append(found)
+        depths.append(max((depth for depth, _, _ in in_graph), default=0))
         own.append(len(graph.nodes))
         own_edges.append(sum(map(len, graph.dependencies)))
-        held_sizes.append(sum(inside[node][1] for node in graph.nodes if node in inside) if holders else 0)
-        held_edges.append(sum(inside[node][2] for node in graph.nodes if node in inside) if holders else 0)
+        held_sizes.append(sum(size for _, size, _ in in_graph))
+        held_edges.append(sum(edges for _, _, edges in in_graph))
         if depths[place] > MAX_GRAPH_DEPTH or held_sizes[place] > MAX_HELD_NODES:
             yield LimitError(
                 f"graph {place} is nested {depths[place]} deep and holds {held_sizes[place]} nodes and graphs; "
@@ -351,7 +360,7 @@ def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: in
 def dangling_nodes(graphs: Sequence[Any], length: int) -> Iterator[RecordError]:
     """Yield each reference of a graph to a node that is not among ``length``."""
     for place, graph in enumerate(graphs):
-        for at, node in enumerate(graph.nodes):
+        for at, node in enumerate(graph.nodes if max(graph.nodes, default=-1) >= length else ()):
             if node >= length:
                 yield dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
 
@@ -361,10 +370,17 @@ def dangling(path: str, reference: int, table: str, length: int) -> InvariantErr
     return InvariantError(f"row {reference} of {table} is missing; the table has {length}", path=path)
 
 
-def unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
-    """Yield the fault of the first row of a table that nothing refers to."""
-    if len(used) < length:
-        missing = next(row for row in range(length) if row not in used)
+def unused(table: str, used: Iterable[int], length: int) -> Iterator[RecordError]:
+    """Yield the fault of the first row of a table that nothing refers to.
+
+    By flags and not as a set: a file can have very many numbers that meet in one place of a hash table.
+    """
+    flags = bytearray(length)
+    for row in used:
+        if row < length:
+            flags[row] = 1
+    missing = flags.find(0)
+    if missing >= 0:
         yield InvariantError("unused row: its reference was lost", path=f"$.{table}[{missing}]")
 
 

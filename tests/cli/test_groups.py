@@ -53,6 +53,16 @@ def test_json_is_a_document_with_groups_and_what_keeps_them_apart(capsys: pytest
     assert "measured on an H200" in report.memory_source
 
 
+def test_the_fewest_executables_are_those_of_updates_that_are_proven(capsys: pytest.CaptureFixture[str]) -> None:
+    """Six batch sizes of a transformer block, of which three pairs have clusters of their own."""
+    arguments = ["groups", TORCH, "--policy", "share-functions", "--policy", "share-updatable", "--format", "json"]
+    assert main(arguments) == 0
+    functions, updatable = decode(capsys.readouterr().out.encode(), expect=GroupsReport).policies
+    assert (functions.executables, updatable.executables, updatable.executables_saved) == (3, 1, 5)
+    assert updatable.memory_saved_bytes_high == 5 * 264 * 10_240
+    assert [len(group.members) for group in updatable.groups] == [6]
+
+
 def test_a_flag_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", MODULES, "--flags", "PRIORITY"]) == 2
     assert "'PRIORITY' is not a flag; flags: AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
