@@ -44,7 +44,7 @@ def pages_of(folder: Path = _SCHEMAS) -> Iterator[str]:
 def _fill(_app: "Sphinx", page: str, source: list[str]) -> None:
     if page == _PAGE:
         before, mark, _after = source[0].partition(_MARK)
-        assert mark, "the page has lost the line that says where the fields go"
+        assert mark, "the page lacks the line that the fields replace"
         source[0] = before + "\n".join(pages_of())
 
 
