@@ -173,4 +173,4 @@ def test_every_command_of_a_shell_block_is_one_that_the_parser_takes(page: Path)
     for block in [text for language in ("sh", "yaml") for text in blocks(page, language)]:
         for arguments in commands_of(block.replace("- run: |", "")):
             if not {"COMMAND", "...", "…"} & {*arguments} and not any(word.startswith("[") for word in arguments):
-                parser_of(COMMANDS).parse_args(arguments)
+                assert parser_of(COMMANDS).parse_args(arguments).command == arguments[0]
