@@ -21,6 +21,7 @@ generated: .venv-test/ready
 
 docs: .venv-docs/ready
 	.venv-docs/bin/python -m sphinx --builder dirhtml --fail-on-warning --keep-going --quiet docs build/docs
+	.venv-docs/bin/python -m tools.links build/docs
 
 clean:
 	rm -rf .venv-demo .venv-test .venv-docs build

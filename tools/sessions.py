@@ -18,6 +18,9 @@ PAGES = (
     Path("docs/cli.md"),
     Path("docs/fleet.md"),
     Path("docs/contract.md"),
+    Path("docs/tour.md"),
+    Path("docs/profiles.md"),
+    *sorted(path.relative_to(ROOT) for path in (ROOT / "docs" / "tasks").glob("*.md")),
 )
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)

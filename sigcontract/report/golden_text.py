@@ -36,8 +36,8 @@ def _sentences(found: Agreement) -> Iterator[str]:
             code = "" if found.error is None else f"[{found.error.code}]: {found.error}"
             yield f"the golden is invalid {safe(code)}"
         case "undetermined":
-            yield "the recording equals the golden as recorded, but unknowns fail a strict "
-            yield f"check: {', '.join(found.open)}"
+            unknown = ", ".join(found.open)
+            yield f"the recording equals the golden as recorded, but unknowns fail a strict check: {unknown}"
         case "different" | "same":
             yield f"{_labels(found.recorded)}: {'matches the golden' if found.agrees else 'differs from the golden'}"
     if found.golden is not None:

@@ -23,7 +23,7 @@ _BADGES: Final = {"passed": Verdict.IDENTICAL, "failed": Verdict.REJECTED, "unde
 _STATES: Final = {"used": Verdict.HARMLESS, "unused": Verdict.UNDETERMINED, "expired": Verdict.REJECTED}
 _NAME: Final = 120
 _VALUE: Final = 160
-#: Rows of a table. What is beyond is said to be left out.
+#: Rows of a table. The page counts what it leaves out.
 _ROWS: Final = 5000
 
 

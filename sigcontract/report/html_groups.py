@@ -15,7 +15,7 @@ from sigcontract.update import RULES
 
 __all__ = ["groups_html"]
 
-#: Groups of one policy, labels of one group, reasons that keep a group apart. What is beyond is said to be left out.
+#: Groups of one policy, labels of one group, reasons that keep a group apart. The page counts what it leaves out.
 _GROUPS: Final = 2000
 _LABELS: Final = 200
 _REASONS: Final = 12

@@ -4,6 +4,7 @@ import ast
 import doctest
 import inspect
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from packaging.version import Version
 
 import sigcontract as sc
 from sigcontract import errors
+from sigcontract.cli.commands import parser_of
 from sigcontract.cli.main import COMMANDS
 from tests.architecture.source import ROOT, at, modules, parsed, text_files
 from tools.sessions import PAGES, Session, output, sessions
@@ -132,7 +134,10 @@ def test_links_lead_to_files_that_are_there() -> None:
 
 def test_every_page_of_the_docs_is_reached_from_their_index() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
-    assert {page.name for page in DOCS.glob("*.md") if f"]({page.name})" not in index} == {"index.md"}
+    pages = {str(page.relative_to(DOCS)) for page in [*DOCS.glob("*.md"), *DOCS.glob("tasks/*.md")]}
+    assert {page for page in pages if f"]({page})" not in index} == {"index.md"}
+    listed = {line for block in blocks(DOCS / "index.md", r"\{toctree\}") for line in block.splitlines()}
+    assert pages - listed == {"index.md"}
 
 
 def test_no_file_names_a_package_index_or_a_path_of_one_machine() -> None:
@@ -150,3 +155,22 @@ def lines_that_match(pattern: str) -> list[str]:
         if (text := path.read_text(encoding="utf-8", errors="replace"))
         for match in re.finditer(pattern, text)
     ]
+
+
+def commands_of(block: str) -> list[list[str]]:
+    """Return the arguments of each sigcontract command of a shell block, up to what redirects its output."""
+    found = []
+    for line in block.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["sigcontract"]:
+            end = next((at for at, word in enumerate(words) if word in (">", "|", "||", "&&")), len(words))
+            found.append(words[1:end])
+    return found
+
+
+@pytest.mark.parametrize("page", [README, *sorted(DOCS.rglob("*.md"))], ids=at)
+def test_every_command_of_a_shell_block_is_one_that_the_parser_takes(page: Path) -> None:
+    for block in [text for language in ("sh", "yaml") for text in blocks(page, language)]:
+        for arguments in commands_of(block.replace("- run: |", "")):
+            if not {"COMMAND", "...", "…"} & {*arguments} and not any(word.startswith("[") for word in arguments):
+                assert parser_of(COMMANDS).parse_args(arguments).command == arguments[0]

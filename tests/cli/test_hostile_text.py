@@ -31,11 +31,12 @@ FORMATS = ("text", "json", "markdown", "github", "sarif", "junit", "html")
 COMMANDS = {
     "show": (["show", OLD, "--attributes"], ("text", "json", "html")),
     "diff": (["diff", OLD, NEW], FORMATS),
-    "groups": (["groups", OLD, NEW], ("text", "json")),
+    "groups": (["groups", OLD, NEW], FORMATS),
     "predict": (["predict", OLD, "--held=" + NASTY, "--candidate=" + NASTY], ("text", "json")),
     "validate": (["validate", OLD, NEW], ("text", "json")),
     "fleet": (["fleet", "."], FORMATS),
-    "check": (["check", NEW], FORMATS[:-1]),
+    "check": (["check", NEW], FORMATS),
+    "diff of folders": (["diff", ".", "."], FORMATS),
     "missing file": (["show", PREFIX], ("text", "json")),
     "missing label": (["diff", OLD, NEW, "--graph", NASTY + "x"], FORMATS),
 }

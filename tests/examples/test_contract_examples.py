@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -96,3 +97,21 @@ def test_the_hooks_and_the_workflow_name_commands_and_inputs_that_there_are() ->
     given = re.findall(r"^          ([a-z]+): ", workflow.partition("OWNER/sigcontract@REVISION\n")[2], re.MULTILINE)
     known = set(re.findall(r"^  ([a-z-]+):$", ACTION, flags=re.MULTILINE))
     assert set(given[:4]) == {"dump", "contract", "sarif", "junit"} <= known
+
+
+def test_action_hooks_and_workflows_are_yaml_of_the_form_that_their_readers_ask() -> None:
+    yaml: Any = pytest.importorskip("yaml", reason="needs the extra docs")
+    action = yaml.safe_load(ACTION)
+    assert action["runs"]["using"] == "composite"
+    assert all("uses" in step or step["shell"] == "bash" for step in action["runs"]["steps"])
+    assert all(
+        given["description"] and (given.get("required") or "default" in given) for given in action["inputs"].values()
+    )
+    assert action["outputs"]["status"]["value"] == "${{ steps.check.outputs.status }}"
+    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")):
+        assert {"id", "name", "entry", "language"} <= hook.keys()
+        assert re.search(hook["files"], "dumps/server.dump.json.zst")
+    workflow = yaml.safe_load((ROOT / "examples" / "contract" / "workflow.yml").read_text(encoding="utf-8"))
+    (ours,) = [step for step in workflow["jobs"]["check"]["steps"] if step.get("uses") == "OWNER/sigcontract@REVISION"]
+    assert ours["with"].keys() <= action["inputs"].keys()
+    assert {name for name, given in action["inputs"].items() if given.get("required")} <= ours["with"].keys()

@@ -333,3 +333,36 @@ def test_two_runs_show_the_graphs_of_each_pair(browser: Browser, tmp_path: Path)
     assert len(ranks.texts("button.row")) == 1
     assert ranks.problems == []
     ranks.page.context.close()
+
+
+AWKWARD = (
+    '"quoted" & <b>bold</b>',
+    "\x1b[31mred\x1b[0m\x07",
+    "\u202egnp.exe\u2066",
+    "two\nlines",
+    "_ZN" + "9templated" * 2_000 + "E",
+)
+
+
+def test_awkward_names_stay_in_their_rows_and_whole_in_the_detail(browser: Browser, tmp_path: Path) -> None:
+    nodes = [kernel(name=name, func=at + 1) for at, name in enumerate(AWKWARD)]
+    wider = [replace(node, grid_dim=sc.Dim3(x=64, y=1, z=1)) for node in nodes]
+    path = tmp_path / "diff.html"
+    path.write_text(diff_html(compare_dumps(dump(build.graph(*nodes)), again(build.graph(*wider)))), encoding="utf-8")
+    phone = Opened(browser, path, viewport={"width": 360, "height": 700})
+    assert phone.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert phone.page.locator("#causes b, .drawing b").count() == 0
+    rows = phone.page.locator("button.row.changed")
+    assert rows.count() == len(AWKWARD)
+    shown = phone.texts("button.row.changed .new")
+    assert "\\x1b[31mred" in shown[1]
+    assert "\\u202egnp.exe\\u2066" in shown[2]
+    assert "two\\nlines" in shown[3]
+    # A row has an end of the name that says that it was cut; the detail has all of it.
+    assert "…" in shown[4]
+    assert len(shown[4]) < 300
+    rows.nth(4).click()
+    assert AWKWARD[4] in phone.page.locator("dialog[open]").inner_text()
+    assert phone.page.evaluate("document.querySelector('dialog').scrollWidth <= innerWidth")
+    assert phone.problems == []
+    phone.page.context.close()
