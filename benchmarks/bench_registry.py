@@ -233,7 +233,7 @@ def measure_model() -> dict[str, Any]:
     """Run the example of PyTorch under each policy, in processes of their own: what one frees another could take."""
     found: dict[str, Any] = {}
     with TemporaryDirectory() as folder:
-        for policy in ("exact", "share", "share-functions"):
+        for policy in ("exact", "share", "share-functions", "share-updatable"):
             file = Path(folder) / policy
             command = [sys.executable, "-m", "examples.torch_registry", "--policy", policy, "--output", str(file)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  a module of this tree

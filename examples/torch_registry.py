@@ -115,7 +115,7 @@ def _free_bytes() -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run both ways on the same graphs and compare. Returns 1 where an output differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--policy", choices=("exact", "share", "share-functions"), default="share")
+    parser.add_argument("--policy", choices=("exact", "share", "share-functions", "share-updatable"), default="share")
     parser.add_argument("--output", type=Path, help="write the counts to this file, as JSON")
     options = parser.parse_args(arguments)
     policy = options.policy

@@ -103,7 +103,7 @@ def test_a_missing_golden_fails_and_is_written_for_review(pytester: pytest.Pytes
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: there is no golden yet for graph 'g0'",
+            "E*AssertionError: no golden yet for graph 'g0'",
             "E*g0: 2 nodes (2 kernel), 1 edge",
             "E*golden   goldens/test_decode/decode.json",
             "E*pending  goldens/test_decode/decode.json.new",
@@ -125,7 +125,7 @@ def test_another_graph_fails_with_its_causes_and_writes_it_for_review(agreed: py
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: graph 'g0': not as in the golden",
+            "E*AssertionError: graph 'g0': differs from the golden",
             "E*g0: 2 nodes; update: updatable",
             "E*~ another kernel: gemm_128 (was _64), node 1",
             "E*golden   goldens/test_decode/decode.json",
@@ -196,11 +196,11 @@ def test_a_golden_of_another_graph_says_so(agreed: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda text: text.replace('"version":2', '"version":99'), "E*the golden cannot be used [[]version]: *not 99*"),
+        (lambda text: text.replace('"version":2', '"version":99'), "E*the golden is invalid [[]version]: *not 99*"),
         (lambda text: text.replace('"portable_digest":"sha256:', '"portable_digest":"sha256:00')[:-1], "E*[[]decode]*"),
         (lambda text: text.replace("kernel gemm_64", "kernel gemm_63"), "E*[[]listing]: *not that of the graphs*"),
         (lambda text: text.replace('"name":"gemm_64"', '"name":"gemm_63"'), "E*[[]digest]*"),
-        (lambda _: "", "E*the golden cannot be used*"),
+        (lambda _: "", "E*the golden is invalid*"),
     ],
 )
 def test_a_golden_that_is_none_of_this_release_fails_and_says_why(

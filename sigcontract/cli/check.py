@@ -6,9 +6,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sigcontract.cli.output import escaped_name, refuse_to_overwrite
-from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
+from sigcontract.cli.output import refuse_to_overwrite
+from sigcontract.cli.outputs import FORMATS, add_outputs, deliver, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
+from sigcontract.compare import DumpComparison
 from sigcontract.contract import (
     ContractFile,
     check_dump,
@@ -19,8 +20,8 @@ from sigcontract.contract import (
 )
 from sigcontract.errors import ContractError, UsageError
 from sigcontract.model import SignatureDump
-from sigcontract.report import Outcome, check_text, counted, demangle, safe
-from sigcontract.wire import load, save, write_bytes
+from sigcontract.report import Outcome, check_html, check_text, counted, demangle, safe
+from sigcontract.wire import escaped_name, load, save, write_bytes
 
 __all__ = ["register", "run"]
 
@@ -52,11 +53,11 @@ def register(subparsers: Subparsers) -> None:
         summary="check a dump against a contract",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=formats_of("check"),
+        formats=FORMATS,
     )
     parser.add_argument("dump", metavar="DUMP", help="the dump")
     parser.add_argument("--contract", metavar="FILE", default=_CONTRACT, help=f"the contract (default: ./{_CONTRACT})")
-    add_outputs(parser, "check")
+    add_outputs(parser)
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
         "--init", action="store_true", help="create a contract that the dump satisfies, and its golden dump"
@@ -84,13 +85,26 @@ def run(args: argparse.Namespace) -> int:
         return _update(dump, file)
     _refuse_itself(args.dump, file)
     today = datetime.now(UTC).date()
-    report = check_dump(dump, file, dump_name=escaped_name(args.dump), today=today, demangle=demangle)
+    comparisons: list[tuple[str, DumpComparison]] = []
+
+    def keep(golden: str, comparison: DumpComparison) -> None:
+        comparisons.append((golden, comparison))
+
+    report = check_dump(
+        dump,
+        file,
+        dump_name=escaped_name(args.dump),
+        today=today,
+        demangle=demangle,
+        on_comparison=keep,
+    )
     outcome = Outcome(
         command="check",
         record=report,
         answer=report.answer,
         files=(args.dump, args.contract),
         text=lambda color, width: check_text(report, color=color, width=width),
+        html=lambda: check_html(report, comparisons),
     )
     deliver(outcome, outputs)
     return _STATUS[report.answer]

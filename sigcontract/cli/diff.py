@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sigcontract.cli.diff_ranks import run_by_rank
 from sigcontract.cli.flags import add_flags
-from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
+from sigcontract.cli.outputs import FORMATS, add_outputs, deliver, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.compare import (
@@ -62,13 +62,13 @@ def register(subparsers: Subparsers) -> None:
         summary="compare two dumps, and predict what an update does about each difference",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=formats_of("diff"),
+        formats=FORMATS,
     )
     parser.add_argument("old", metavar="OLD", help="a dump, or a directory of dumps, one per rank")
     parser.add_argument(
         "new", metavar="NEW", help="the dump to compare with; OLD again to compare two graphs of one dump"
     )
-    add_outputs(parser, "diff")
+    add_outputs(parser)
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,

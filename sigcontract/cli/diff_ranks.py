@@ -11,8 +11,8 @@ from sigcontract.cli.terminal import columns, status_line, use_color
 from sigcontract.compare import DumpComparison, gate
 from sigcontract.errors import UsageError
 from sigcontract.fleet import compare_by_rank
-from sigcontract.model import RankDiff, RankDiffs, Verdict
-from sigcontract.report import Outcome, counted, diff_text, gap_lines, safe
+from sigcontract.model import RankDiff, RankDiffs
+from sigcontract.report import Outcome, RanksPage, diff_text, gap_lines, ranks_head, safe
 
 __all__ = ["run_by_rank"]
 
@@ -22,14 +22,17 @@ def run_by_rank(args: argparse.Namespace) -> int:
     if args.pair:
         raise UsageError("directories are compared rank by rank; give two dumps to compare a pair of graphs")
     outputs = outputs_of(args)
-    if any(form == "html" for form, _ in outputs):
-        raise UsageError("no HTML page for two directories; sigcontract fleet --format html draws one for many ranks")
     texts = [file for form, file in outputs if form == "text"]
     color, width = (use_color(sys.stdout), columns()) if texts == ["-"] else (False, 120)
     profile = None if args.profile is None else load_profile(args.profile)
     drawn: list[str] = []
+    page = RanksPage() if any(form == "html" for form, _ in outputs) else None
 
     def draw(each: RankDiff, comparison: DumpComparison) -> None:
+        if page is not None:
+            page.add(each, comparison)
+        if not texts:
+            return
         noun = "rank" if each.ranks.isdecimal() else "ranks"
         drawn.extend(("", f"{noun} {safe(each.ranks)}: {safe(each.old_file)} → {safe(each.new_file)}"))
         shown = diff_text(comparison, color=color, width=width - 2)
@@ -43,10 +46,10 @@ def run_by_rank(args: argparse.Namespace) -> int:
             policy=args.policy,
             labels=args.graph,
             progress=lambda step, number, total: say(f"{number}/{total} {step}"),
-            on_diff=draw if texts else lambda *_: None,
+            on_diff=draw,
         )
     gaps = ["", *gap_lines(found.gaps, width)] if found.gaps else []
-    text = "\n".join([_head(found), *drawn, *gaps]) + "\n"
+    text = "\n".join([ranks_head(found), *drawn, *gaps]) + "\n"
     answer = _answer(found, args.fail_on)
     outcome = Outcome(
         command="diff",
@@ -54,6 +57,7 @@ def run_by_rank(args: argparse.Namespace) -> int:
         answer=answer,
         files=(args.old, args.new),
         text=lambda _color, _width: text,
+        html=lambda: (page or RanksPage()).html(found),
         fail_on=args.fail_on,
     )
     deliver(outcome, outputs)
@@ -65,9 +69,3 @@ def _answer(found: RankDiffs, fail_on: str) -> Literal["passed", "failed", "unde
     if "failed" in answers:
         return "failed"
     return "undetermined" if "undetermined" in answers or found.gaps or not found.diffs else "passed"
-
-
-def _head(found: RankDiffs) -> str:
-    differing = sum(each.diff.verdict is not Verdict.IDENTICAL for each in found.diffs)
-    gaps = f", {counted(len(found.gaps), 'gap')}" if found.gaps else ""
-    return f"{found.verdict}: {counted(len(found.diffs), 'distinct pair')} of dumps, {differing} with differences{gaps}"

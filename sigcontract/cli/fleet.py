@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Final, Literal
 
-from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
+from sigcontract.cli.outputs import FORMATS, add_outputs, deliver, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import status_line
 from sigcontract.errors import UsageError
@@ -48,7 +48,7 @@ _OPTIONS = {
     "export": {"dataset", "run_id", "force"},
     "query": {"engine", "memory_limit"},
 }
-_FORMATS = {"compare": formats_of("fleet"), "export": ("text",), "query": ("text", "json")}
+_FORMATS = {"compare": FORMATS, "export": ("text",), "query": ("text", "json")}
 
 
 def register(subparsers: Subparsers) -> None:
@@ -81,7 +81,7 @@ def register(subparsers: Subparsers) -> None:
         "of N ranks) or rank%%N",
     )
     compared.add_argument("--allow-incomplete", action="store_true", help="list gaps without failing")
-    add_outputs(compared, "fleet")
+    add_outputs(compared)
     compared.add_argument("--verify", action="store_true", help="decode every dump and check its digests")
     exported = parser.add_argument_group("export")
     exported.add_argument(

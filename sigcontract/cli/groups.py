@@ -5,8 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from sigcontract.cli.flags import add_flags
-from sigcontract.cli.output import escaped_name
-from sigcontract.cli.outputs import add_outputs, deliver, formats_of, outputs_of
+from sigcontract.cli.outputs import FORMATS, add_outputs, deliver, outputs_of
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.profiles import load_profile
 from sigcontract.fleet import compare_fleet
@@ -21,16 +20,18 @@ from sigcontract.profiles import (
 from sigcontract.report import (
     Outcome,
     fleet_text,
+    groups_html,
     render_groups,
     safe,
 )
 from sigcontract.update import (
+    GROUPING_POLICIES,
     MEMORY_SOURCE,
-    POLICIES,
     gaps,
     group_dumps,
 )
 from sigcontract.wire import (
+    escaped_name,
     load,
 )
 
@@ -40,16 +41,17 @@ __all__ = ["register", "run"]
 _FILES = 4
 
 _EXAMPLE = """\
-sigcontract groups server.dump.json                             under the widest safe policy
+sigcontract groups server.dump.json                             functions may differ if a profile is known
 sigcontract groups server.dump.json --policy share              the registry's default policy
+sigcontract groups server.dump.json --policy share-updatable    the fewest executables that are proven safe
 sigcontract groups rank0.dump.json rank1.dump.json --policy portable
                                                                 which graphs two ranks share
 """
 
 _DESCRIPTION = """\
 Show which graphs can share an executable, the closest match in another group with the differences that prevent sharing,
-and the executables and memory saved. The default is the widest safe policy: functions may differ if a driver profile
-lists what goes stale. One line each summarizes the other policies.
+and the executables and memory saved. The default policy is share-functions if a driver profile lists what goes stale,
+else share. One line each summarizes the other policies.
 
 exit status: 0 done, 2 wrong usage or input, 3 a dump is truncated or empty, or the profile does not apply to it
 """
@@ -63,9 +65,9 @@ def register(subparsers: Subparsers) -> None:
         summary="show which graphs can share an executable, and what that saves",
         description=_DESCRIPTION,
         example=_EXAMPLE,
-        formats=formats_of("groups"),
+        formats=FORMATS,
     )
-    add_outputs(parser, "groups")
+    add_outputs(parser)
     parser.add_argument(
         "dumps", metavar="DUMP", nargs="+", help="a dump; graphs share executables within one dump only"
     )
@@ -74,7 +76,8 @@ def register(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="POLICY",
-        help=f"one of {', '.join(POLICIES)}; may be repeated (default: the widest safe one)",
+        help=f"one of {', '.join(GROUPING_POLICIES)}; may be repeated "
+        "(default: share-functions; share without a profile)",
     )
     add_flags(parser)
     parser.add_argument("--profile", metavar="ID|FILE", help="driver profile (default: the one named in the dumps)")
@@ -105,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
         answer="undetermined" if report.gaps else "passed",
         files=report.dumps,
         text=lambda _color, width: _text(args, dumps, report, profile, by_rank=by_rank, width=width),
+        html=lambda: groups_html(report),
     )
     deliver(outcome, outputs)
     return Exit.UNDETERMINED if report.gaps else Exit.OK
@@ -122,7 +126,7 @@ def _text(  # noqa: PLR0913  the groups, the policies, and how to draw them
     drawn = ""
     if report.policies or report.gaps or not by_rank:
         judged = {found.policy for found in report.policies} | ({"portable"} if by_rank else set())
-        others = [] if args.policy else [policy for policy in POLICIES if policy not in judged]
+        others = [] if args.policy else [policy for policy in GROUPING_POLICIES if policy not in judged]
         drawn = render_groups(report, group_dumps(dumps, others, profile, flags=args.flags, nearest=0), width=width)
     if by_rank:
         files = " ".join(map(shlex.quote, args.dumps)) if len(args.dumps) <= _FILES else "DIR"

@@ -5,13 +5,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sigcontract.cli.output import escaped_name, refuse_to_overwrite, write_document
+from sigcontract.cli.output import refuse_to_overwrite, write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.model import LostField, Migration
 from sigcontract.report import (
     safe,
 )
 from sigcontract.wire import (
+    escaped_name,
     form_of,
     load,
     lost_fields,

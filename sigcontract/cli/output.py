@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from sigcontract.errors import FileError
-from sigcontract.wire import Document, encode, printable_json
+from sigcontract.wire import Document, encode, escaped_name, printable_json
 
-__all__ = ["as_json", "escaped_name", "refuse_to_overwrite", "write_document", "write_json"]
+__all__ = ["as_json", "refuse_to_overwrite", "write_document", "write_json"]
 
 
 def write_json(value: object) -> None:
@@ -32,11 +32,6 @@ def as_json(value: object) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return msgspec.json.encode(_escaped(msgspec.to_builtins(value)))
-
-
-def escaped_name(name: str) -> str:
-    r"""Return a file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _escaped(value: Any) -> Any:

@@ -11,11 +11,12 @@ from sigcontract.errors import UsageError
 from sigcontract.report import OUTPUTS, Outcome
 from sigcontract.wire import write_together
 
-__all__ = ["add_outputs", "deliver", "formats_of", "outputs_of"]
+__all__ = ["FORMATS", "add_outputs", "deliver", "outputs_of"]
+
+#: The forms that every command with ``--output`` has.
+FORMATS = tuple(OUTPUTS)
 
 _STDOUT = "-"
-#: Commands that draw an HTML page.
-_WITH_PAGE = frozenset({"diff", "fleet"})
 
 
 class _Options(Protocol):
@@ -25,19 +26,14 @@ class _Options(Protocol):
         """Add an option."""
 
 
-def formats_of(command: str) -> tuple[str, ...]:
-    """Return the formats of a command."""
-    return tuple(form for form in OUTPUTS if form != "html" or command in _WITH_PAGE)
-
-
-def add_outputs(parser: _Options, command: str) -> None:
+def add_outputs(parser: _Options) -> None:
     """Add ``--output``."""
     parser.add_argument(
         "--output",
         action="append",
         default=[],
         metavar="FORMAT=FILE",
-        help=f"also write this format ({', '.join(formats_of(command))}) to a file, or to standard output with -; "
+        help=f"also write this format ({', '.join(FORMATS)}) to a file, or to standard output with -; "
         "may be given several times",
     )
 
@@ -50,7 +46,7 @@ def outputs_of(args: argparse.Namespace) -> list[tuple[str, str]]:
     UsageError
         The format is unknown, the file is missing, or two formats name one file.
     """
-    outputs = [_output(value, formats_of(args.command)) for value in args.output]
+    outputs = [_output(value) for value in args.output]
     files = [Path(file).absolute() for _, file in outputs if file != _STDOUT]
     twice = next((file for file in files if files.count(file) > 1), None)
     if twice is not None:
@@ -82,8 +78,8 @@ def _drawn(outcome: Outcome, form: str, file: str) -> str:
     return OUTPUTS[form](outcome)
 
 
-def _output(value: str, formats: tuple[str, ...]) -> tuple[str, str]:
+def _output(value: str) -> tuple[str, str]:
     form, separator, file = value.partition("=")
-    if form not in formats or not separator or not file:
-        raise UsageError(f"--output {value!r}: give FORMAT=FILE, the format one of {', '.join(formats)}")
+    if form not in FORMATS or not separator or not file:
+        raise UsageError(f"--output {value!r}: give FORMAT=FILE, the format one of {', '.join(FORMATS)}")
     return form, file

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from sigcontract.cli.output import escaped_name, write_document
+from sigcontract.cli.output import write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import columns, use_color
 from sigcontract.errors import FileError, SigcontractError, UsageError
@@ -19,7 +19,7 @@ from sigcontract.golden import (
 )
 from sigcontract.model import PendingGolden, ReviewReport
 from sigcontract.report import counted, disagreement_text, safe
-from sigcontract.wire import MAX_DOCUMENT_BYTES, document_bytes, write_bytes
+from sigcontract.wire import MAX_DOCUMENT_BYTES, check_regular, document_bytes, escaped_name, write_bytes
 
 __all__ = ["register", "run"]
 
@@ -111,6 +111,8 @@ def _read(path: Path) -> _Pending:
     golden = golden_of_pending(path)
     data = b""
     try:
+        for file in (path, golden) if golden.exists() else (path,):
+            check_regular(file)
         data = document_bytes(path, MAX_DOCUMENT_BYTES)
         return _Pending(path, golden, data, compare_with_golden(decode_golden(data), golden), None)
     except SigcontractError as error:

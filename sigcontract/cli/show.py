@@ -33,6 +33,7 @@ from sigcontract.report import (
     folded_rows,
     is_too_long,
     kernels_of,
+    profile_html,
     profile_lines,
     programmatic_edges,
     rows,
@@ -102,8 +103,8 @@ def run(args: argparse.Namespace) -> int:
     document = _document(args.file)
     if isinstance(document, DriverProfile):
         if args.format == "html":
-            raise UsageError("a profile has no format html; use text or json")
-        if args.format == "json":
+            sys.stdout.write(profile_html(document))
+        elif args.format == "json":
             write_document(document)
         else:
             sys.stdout.writelines(f"{line}\n" for line in profile_lines(document, columns()))

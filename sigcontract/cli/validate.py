@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from sigcontract.cli.output import escaped_name, write_document
+from sigcontract.cli.output import write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
 from sigcontract.cli.terminal import progress
 from sigcontract.errors import RecordError, SigcontractError
@@ -25,6 +25,7 @@ from sigcontract.wire import (
     MAX_DOCUMENT_BYTES,
     decode,
     document_bytes,
+    escaped_name,
     faults,
     sniffed,
 )

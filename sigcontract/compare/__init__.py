@@ -1,4 +1,4 @@
-"""How two dumps differ: graphs matched, nodes aligned, handles put in correspondence."""
+"""Compare two dumps: match graphs, align nodes, put handles in correspondence."""
 
 from sigcontract.doors import attach
 

@@ -19,11 +19,11 @@ __all__ = ["AlignedGraphs", "distinct_pairs", "edges_in_common", "order_of", "pa
 class AlignedGraphs(NamedTuple):
     """Two graphs, which of their nodes correspond, and how often each distinct pair of nodes does.
 
-    ``distinct`` counts pairs of node numbers (`Aligner.node`): 24 equal layers that changed alike are the few pairs
-    of one layer, 24 times each.
+    ``distinct`` counts pairs of node numbers (`Aligner.node`): 24 layers with equal changes are the pairs of one layer,
+    24 times each.
 
-    ``order`` is None where the old graph is as it was recorded. Else its nodes stand as their counterparts in the new
-    graph do, and ``order`` has the recorded index of each: `recorded` translates.
+    ``order`` is None if the old graph is in recorded order. Otherwise its nodes are in the order of their counterparts
+    in the new graph, and ``order`` has the recorded index of each (`recorded`).
     """
 
     old: GraphSignature
@@ -35,19 +35,19 @@ class AlignedGraphs(NamedTuple):
     order: list[int] | None = None
 
     def recorded(self, old_index: int) -> int:
-        """Return the index that an old node was recorded at."""
+        """Return the recorded index of an old node."""
         return old_index if self.order is None else self.order[old_index]
 
     def partner(self, old_index: int) -> int | None:
-        """Return the new index of an old node, None where it has no counterpart."""
+        """Return the new index of an old node, or None."""
         return _across(self.alignment.matches, old_index, 0)
 
     def counterpart(self, new_index: int) -> int | None:
-        """Return the old index of a new node, None where it has no counterpart."""
+        """Return the old index of a new node, or None."""
         return _across(self.alignment.matches, new_index, 1)
 
     def pairs_among(self, wanted: frozenset[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """Yield old index, new index and node numbers of every pair that is among the wanted ones."""
+        """Yield old index, new index and node numbers of every wanted pair."""
         for start, new_start, length in self.alignment.matches:
             olds, news = self.old_numbers[start : start + length], self.new_numbers[new_start : new_start + length]
             for offset, pair in enumerate(zip(olds, news, strict=True)):
@@ -66,7 +66,7 @@ class AlignedGraphs(NamedTuple):
 
 
 def unwrapped(node: NodeSignature) -> tuple[int, NodeSignature]:
-    """Return the one node inside of child graphs that hold nothing else, and how many such graphs are around it."""
+    """Return the innermost node of child graphs that hold one node each, and the number of these graphs."""
     depth = 0
     while isinstance(node, ChildGraphNode) and len(node.graph.nodes) == 1:
         (node,) = node.graph.nodes
@@ -75,7 +75,7 @@ def unwrapped(node: NodeSignature) -> tuple[int, NodeSignature]:
 
 
 def distinct_pairs(old_numbers: list[int], new_numbers: list[int], alignment: Alignment) -> Counter[tuple[int, int]]:
-    """Count each pair of node numbers among the nodes that correspond."""
+    """Count each pair of node numbers among corresponding nodes."""
     distinct: Counter[tuple[int, int]] = Counter()
     for start, new_start, length in alignment.matches:
         pairs = zip(old_numbers[start : start + length], new_numbers[new_start : new_start + length], strict=True)
@@ -84,13 +84,13 @@ def distinct_pairs(old_numbers: list[int], new_numbers: list[int], alignment: Al
 
 
 def pairs_of(alignment: Alignment) -> Iterator[tuple[int, int]]:
-    """Yield old and new index of the nodes that correspond."""
+    """Yield old and new index of corresponding nodes."""
     for start, new_start, length in alignment.matches:
         yield from zip(range(start, start + length), range(new_start, new_start + length), strict=True)
 
 
 def order_of(pairs: Sequence[tuple[int, int]], length: int) -> list[int]:
-    """Return all old nodes in the order of the pairs; one without counterpart stays behind the node before it."""
+    """Return all old nodes in the order of the pairs; one without counterpart stays after its previous node."""
     paired = {old for old, _ in pairs}
     lone: dict[int, list[int]] = {}
     before = -1
@@ -106,7 +106,7 @@ def order_of(pairs: Sequence[tuple[int, int]], length: int) -> list[int]:
 
 
 def edges_in_common(aligned: AlignedGraphs) -> int:
-    """Count the edges that lead to corresponding nodes, whatever their order and kind."""
+    """Count the edges between corresponding nodes, whatever their order and type."""
     partner = [-1] * len(aligned.old_numbers)
     for start, new_start, length in aligned.alignment.matches:
         partner[start : start + length] = range(new_start, new_start + length)
@@ -119,7 +119,7 @@ def edges_in_common(aligned: AlignedGraphs) -> int:
 
 
 def _across(matches: Sequence[Match], index: int, side: int) -> int | None:
-    """Return the index on the other side of the match that covers an index on one side."""
+    """Return the index on the other side of the match that covers an index."""
     position = bisect_right(matches, index, key=itemgetter(side)) - 1
     if position < 0 or index >= matches[position][side] + matches[position].length:
         return None

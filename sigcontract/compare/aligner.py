@@ -1,8 +1,8 @@
 """Graphs as sequences of small integers, aligned by equal nodes, by edges and by names.
 
-Nodes are compared in their portable form (`sigcontract.wire.identities`): there, functions, contexts, events,
-allocations and devices are numbered by their first appearance. One inserted node shifts those numbers, so nodes are
-aligned without them, and only then is it asked which number of one graph is which of the other.
+Nodes are compared in portable form (`sigcontract.wire.identities`), where functions, contexts, events, allocations and
+devices are numbered by first use. An inserted node shifts those numbers, so nodes are first aligned without them, and
+then the numbers are put in correspondence.
 """
 
 from collections import Counter
@@ -33,12 +33,12 @@ from sigcontract.wire import (
 
 __all__ = ["Aligner"]
 
-#: Share of the smaller graph's nodes of which edges must show what they are, so that no other pairs are tried.
+#: Share of the smaller graph's nodes that edges must identify for no other pairs to be tried.
 _SHOWN_BY_EDGES = 0.9
 
 
 class _View:
-    """Values of a table, by the numbers of a sequence; looked up for the stretches that are asked for."""
+    """Table values for the numbers of a sequence, looked up per requested slice."""
 
     def __init__(self, numbers: list[int], table: list[int]) -> None:
         self._numbers, self._table = numbers, table
@@ -59,13 +59,12 @@ def _portable(nodes: tuple[NodeSignature, ...]) -> tuple[NodeSignature, ...]:
 
 
 class Aligner:
-    """Numbers nodes so that equal ones have equal numbers, and aligns graphs by them.
+    """Numbers nodes, equal ones equally, and aligns graphs by these numbers.
 
     Parameters
     ----------
     by_value
-        Whether nodes align by every recorded field, handles and addresses included; else by what is the same in
-        another process.
+        Whether nodes align by every recorded field, handles and addresses included; else by portable form.
     """
 
     def __init__(self, *, by_value: bool) -> None:
@@ -74,7 +73,7 @@ class Aligner:
         self._nodes: list[NodeSignature] = []
         self._keys: list[int] = []
         self._similarity_keys: list[int] = []
-        #: As the similarity keys, kernels without the number that ends their name.
+        #: As similarity keys, with kernel names without trailing number.
         self._kinship_keys: list[int] = []
         self._cut_short = False
         self._number_of: dict[bytes, int] = {}
@@ -82,20 +81,20 @@ class Aligner:
         self._number_of_key: dict[Any, int] = {}
         self._numbers_of_graph: dict[int, tuple[GraphSignature, list[int]]] = {}
         self._aligned: dict[tuple[int, int], AlignedGraphs] = {}
-        #: By the id of a graph whose nodes were put in another order, the recorded index of each.
+        #: By id of a reordered graph, the recorded index of each node.
         self._order_of: dict[int, list[int]] = {}
 
     def add(self, graph: GraphSignature, order: NodeOrder | None = None) -> None:
-        """Take in an outermost graph: as recorded where nodes align by value, else in its portable form.
+        """Add an outermost graph: as recorded if nodes align by value, else in portable form.
 
-        ``order`` is the one that its nodes were put in, where that is not the recorded one.
+        ``order`` is the order of its nodes, if not the recorded one.
         """
         numbers = self._enter(graph, _as_recorded if self._by_value else _portable)
         if order is not None:
             self._keep_order(graph, tuple(map(self.node, numbers)), order)
 
     def _keep_order(self, graph: GraphSignature, forms: tuple[NodeSignature, ...], order: NodeOrder) -> None:
-        """Keep the order of a graph, and those of the graphs inside of its nodes' forms, for `align`."""
+        """Keep the order of a graph, and of its nested graphs, for `align`."""
         if order.moved_here:
             self._order_of[id(graph)] = list(order.order)
         for node, orders in zip(forms, order.inside, strict=True):
@@ -103,7 +102,7 @@ class Aligner:
                 self._keep_order(inner, inner.nodes, inner_order)
 
     def may_be_equal(self, old: GraphSignature, new: GraphSignature) -> bool:
-        """Say whether two graphs have the same nodes, numbers aside, and not all of them at one index each."""
+        """Whether two graphs have the same nodes except numbers, but not all at equal indices."""
         numbers = self.numbers(old), self.numbers(new)
         if numbers[0] == numbers[1] and old.dependencies == new.dependencies:
             return False
@@ -112,15 +111,15 @@ class Aligner:
 
     @property
     def exact(self) -> bool:
-        """Whether no search among the graphs aligned so far was cut short."""
+        """Whether every search so far was complete."""
         return not self._cut_short and all(aligned.alignment.exact for aligned in self._aligned.values())
 
     def node(self, number: int) -> NodeSignature:
-        """Return the node of that number, in the form that is compared."""
+        """Return the node of that number, in compared form."""
         return self._nodes[number]
 
     def align(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
-        """Return the alignment of two graphs; asked for again, the same object."""
+        """Return the alignment of two graphs; cached."""
         known = self._aligned.get((id(old), id(new)))
         if known is not None:
             return known
@@ -141,8 +140,8 @@ class Aligner:
     def _in_order(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
         """Align two graphs by the order of their nodes.
 
-        Equal nodes first; where that leaves nodes over on both sides, also by their kernels' names first, of which most
-        programs have few that come everywhere: what leaves fewer over is taken.
+        Equal nodes first. If unmatched nodes remain on both sides, try kernel names first too, and take the result with
+        fewer unmatched nodes.
         """
         old_numbers, new_numbers = self.numbers(old), self.numbers(new)
         levels = self._levels(old_numbers, new_numbers)
@@ -157,7 +156,7 @@ class Aligner:
         )
 
     def _equal_ones_first(self, alignment: Alignment, old: list[int], new: list[int]) -> Alignment:
-        """Give a node its equal where that is left over beside its counterpart, and the counterpart has no equal."""
+        """Match a node with an equal one that is unmatched next to its counterpart, if that has no equal."""
         partner = dict(pairs_of(alignment))
         for index in range(len(old)):
             if index in partner:
@@ -180,9 +179,9 @@ class Aligner:
         return Alignment(tuple(joined([Match(index, at, 1) for index, at in pairs])), alignment.exact)
 
     def _by_structure(self, old: GraphSignature, new: GraphSignature) -> AlignedGraphs:
-        """Align two graphs by what their edges say, or by the order of their nodes, whichever brings more together.
+        """Align two graphs by their edges or by node order, whichever matches more.
 
-        Where they are not one structure, either graph may lead the other: the answer is the same both ways round.
+        If they are not isomorphic, either graph may lead: the result is symmetric.
         """
         old_numbers, new_numbers = self.numbers(old), self.numbers(new)
         keys = [(before[:], after[:]) for before, after in self._levels(old_numbers, new_numbers)]
@@ -207,9 +206,9 @@ class Aligner:
         return max(candidates, key=self._agreement)
 
     def _by_edges(self, found: Reordering, old: list[int], new: list[int]) -> list[tuple[int, int]] | None:
-        """Return the pairs that edges show, and of what they leave over those that kinds and names bring together.
+        """Return the pairs found by edges, and for the remaining nodes those found by type and name.
 
-        None where edges show few: where much differs, the order says more.
+        None if edges find few: if much differs, node order is more reliable.
         """
         pairs = [(index, at) for index, at in enumerate(found.partner) if at >= 0]
         if len(pairs) < _SHOWN_BY_EDGES * min(len(old), len(new)):
@@ -228,7 +227,7 @@ class Aligner:
     def _in_other_order(
         self, old: GraphSignature, new: GraphSignature, pairs: Iterable[tuple[int, int]]
     ) -> AlignedGraphs:
-        """Return the same graphs with other pairs of nodes, the old nodes in the order of their counterparts."""
+        """Return the same graphs with other node pairs, old nodes in the order of their counterparts."""
         pairs = sorted(pairs, key=itemgetter(1))
         old_numbers, new_numbers = self.numbers(old), self.numbers(new)
         order = order_of(pairs, len(old_numbers))
@@ -241,7 +240,7 @@ class Aligner:
         return AlignedGraphs(graph, new, numbers, new_numbers, alignment, distinct, order if moved else None)
 
     def _agreement(self, aligned: AlignedGraphs) -> tuple[int, int, int]:
-        """Return how much of two graphs goes together: equal nodes with edges, equal nodes, all pairs."""
+        """Return a measure of agreement: edges between equal nodes, equal nodes, all pairs."""
         nodes = sum(times for (a, b), times in aligned.distinct.items() if self._keys[a] == self._keys[b])
         return nodes + edges_in_common(aligned), nodes, aligned.distinct.total()
 
@@ -250,15 +249,15 @@ class Aligner:
         return [(_View(old_numbers, table), _View(new_numbers, table)) for table in tables]
 
     def numbers(self, graph: GraphSignature) -> list[int]:
-        """Return the number of each node of a graph, of an outermost one or of one inside a node."""
+        """Return the number of each node of a graph, outermost or nested."""
         known = self._numbers_of_graph.get(id(graph))
-        # The forms of the outermost graph include those of all graphs inside.
+        # The forms of the outermost graph include those of all nested graphs.
         return self._enter(graph, _as_recorded) if known is None else known[1]
 
     def _enter(
         self, graph: GraphSignature, forms_of: Callable[[tuple[NodeSignature, ...]], tuple[NodeSignature, ...]]
     ) -> list[int]:
-        # Nodes that are one object, as decoding makes equal ones, are looked at once; equal ones have one form.
+        # Decoding makes equal nodes one object; each object is processed once.
         ids = list(map(id, graph.nodes))
         objects = dict(zip(ids, graph.nodes, strict=True))
         kept: dict[bytes, int] = {}
@@ -272,7 +271,7 @@ class Aligner:
         numbers_of_kept = list(map(self._number, forms_of(tuple(kept_nodes))))
         number = dict(zip(objects, map(numbers_of_kept.__getitem__, kept_indices), strict=True))
         numbers = list(map(number.__getitem__, ids))
-        # The graph is kept with its numbers: its id must not be given to another one.
+        # Keep the graph alive with its numbers, so its id stays unique.
         self._numbers_of_graph[id(graph)] = graph, numbers
         return numbers
 
@@ -281,7 +280,7 @@ class Aligner:
         known = self._number_of.get(content)
         if known is not None:
             return known
-        key = self._key(node)  # numbers the nodes of graphs inside first
+        key = self._key(node)  # numbers nested nodes first
         number = self._number_of[content] = len(self._nodes)
         self._nodes.append(node)
         self._keys.append(number if self._by_value else self._key_of.setdefault(key, len(self._key_of)))
@@ -292,16 +291,16 @@ class Aligner:
         return number
 
     def _content(self, node: NodeSignature) -> bytes:
-        """Return bytes that are equal for equal nodes; graphs inside of a node stand there by their own content.
+        """Return bytes equal for equal nodes; nested graphs are represented by their content.
 
-        By bytes, since Python's hash of records is the same everywhere: a file can have very many of one hash.
+        By bytes: Python's hash of records is predictable, so a hostile file may hold many of one hash.
         """
         if not graph_fields(type(node)):
             return msgspec.msgpack.encode(node)
         return _with_graphs(node, frozenset(), lambda graph: (self.numbers(graph), graph.dependencies))
 
     def _key(self, node: NodeSignature) -> bytes:
-        """Return what is the same for nodes that may correspond: which numbers they have is not part of it."""
+        """Return a key equal for nodes that may correspond, without their numbers."""
         kind = type(node)
         if graph_fields(kind):
             local = frozenset(name for name, _ in local_fields(kind).handles)
@@ -313,7 +312,7 @@ class Aligner:
             and node.function is not None
             and node.function.code_sha256 is not None
         ):
-            # Of known code, a kernel is the same whichever number its compiler gave it.
+            # If its code is known, the compiler's number in a kernel's name is irrelevant.
             node = replace(node, name=unnumbered(node.name))
         return msgspec.msgpack.encode(self._unnumbered.record(node))
 
@@ -323,18 +322,18 @@ def _readable(node: NodeSignature) -> list[tuple[str, GraphSignature]]:
 
 
 def _recorded_content(node: NodeSignature) -> bytes:
-    """Return bytes that are equal for nodes that are equal as recorded; a node with graphs inside has its own."""
+    """Return bytes equal for nodes equal as recorded; a node with nested graphs has unique ones."""
     return b"%d" % id(node) if graph_fields(type(node)) else msgspec.msgpack.encode(node)
 
 
 def _with_graphs(
     node: NodeSignature, left_out: frozenset[str], content_of: Callable[[GraphSignature], object]
 ) -> bytes:
-    """Return bytes for a node with graphs inside, each graph by the digest of its content."""
+    """Return bytes for a node with nested graphs, each represented by a digest."""
     kind = type(node)
     graphs = graph_fields(kind)
     own = [getattr(node, name) for name in kind.__struct_fields__ if name not in graphs and name not in left_out]
-    # None, no graph that can be read, is not the same as none at all.
+    # None, an unreadable graph, differs from no graph.
     absent = [getattr(node, name) is None for name in graphs]
     inner = [graph and sha256(msgspec.msgpack.encode(content_of(graph))).digest() for _, graph in inner_graphs(node)]
     return b"graphs" + msgspec.msgpack.encode((kind.__struct_config__.tag, own, absent, inner))

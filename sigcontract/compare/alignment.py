@@ -1,8 +1,7 @@
-"""Which element of one sequence corresponds to which of another.
+"""Align two sequences.
 
-Own code, because the libraries at hand do not fit: `difflib` is quadratic on graphs whose layers repeat (every
-element is "popular"), and the C libraries compare text. Elements are compared by equality and hash only; callers
-that care for speed pass small integers.
+No library fits: `difflib` is quadratic on graphs with repeated layers (every element is "popular"), and C libraries
+compare text. Elements are compared by equality and hash only; small integers are fastest.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -12,15 +11,15 @@ from typing import NamedTuple, Protocol
 
 __all__ = ["Alignment", "Match", "align", "align_by_levels", "joined"]
 
-#: Edits that one search may spend before it commits to the best path so far. Its cost is the square of this.
+#: Edits of one search before it commits to the best path so far. The cost is quadratic in this.
 _EDITS_EXACT = 1000
 _EDITS_BOUNDED = 64
-#: Less than any index, and still so with one added.
+#: Less than any index, even with one added.
 _NOWHERE = -2
 
 
 class Match(NamedTuple):
-    """A stretch of ``old`` that corresponds, element by element, to a stretch of ``new``."""
+    """A slice of ``old`` that corresponds element by element to a slice of ``new``."""
 
     old: int
     new: int
@@ -28,17 +27,16 @@ class Match(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """Matches in ascending order of both sequences; what lies between them has no counterpart.
+    """Matches in ascending order of both sequences; elements between them have no counterpart.
 
-    ``exact`` is False where the sequences differ so often that the search was cut short: every match is
-    still true, but there may be longer ones.
+    ``exact`` is False if the search was cut short: matches are still valid, but longer ones may exist.
     """
 
     matches: tuple[Match, ...]
     exact: bool
 
     def gaps(self, old_length: int, new_length: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield each stretch without counterpart as (old start, old end, new start, new end)."""
+        """Yield each unmatched slice as (old start, old end, new start, new end)."""
         old_end = new_end = 0
         for match in (*self.matches, Match(old_length, new_length, 0)):
             if match.old > old_end or match.new > new_end:
@@ -49,14 +47,14 @@ class Alignment(NamedTuple):
 def align(old: Sequence[Hashable], new: Sequence[Hashable]) -> Alignment:
     """Return the alignment of equal elements.
 
-    Minimal in the elements left over while these are fewer than a thousand, else nearly so (``exact`` False). The
-    cost is linear in the lengths where few elements differ, and at most proportional to the number that does.
+    Leaves a minimal number of elements unmatched up to a thousand, else nearly so (``exact`` False). The cost is linear
+    in the lengths, times at most the number of differing elements.
     """
     return align_by_levels([(old, new)])
 
 
 class Sliceable(Protocol):
-    """A sequence of which only stretches are taken."""
+    """A sequence that is only sliced."""
 
     def __len__(self) -> int: ...
 
@@ -64,10 +62,10 @@ class Sliceable(Protocol):
 
 
 def align_by_levels(levels: Sequence[tuple[Sliceable, Sliceable]]) -> Alignment:
-    """Align by the first pair of key sequences, then what is left over by the next, coarser pair, and so on.
+    """Align by the first pair of key sequences, then unmatched elements by the next, coarser pair, and so on.
 
-    Every pair has the same two lengths. What stays left over in gaps of equal length is matched by position, so
-    that an element which changed altogether, where it stands, is a change and not a loss and a gain.
+    Every pair has the same two lengths. Unmatched elements in gaps of equal length are matched by position, so an
+    element that changed entirely is a change, not a removal and an addition.
     """
     old_length, new_length = len(levels[0][0]), len(levels[0][1])
     gaps = [(0, old_length, 0, new_length)]
@@ -106,10 +104,10 @@ def joined(matches: Sequence[Match]) -> Iterator[Match]:
 
 
 class _Search:
-    """Myers' greedy O(ND) search, after the common ends and the elements of one side only are set aside.
+    """Myers' greedy O(ND) search, without common ends and elements of one side only.
 
-    A search that has spent its edits commits to the path that came furthest and begins anew from its end, as GNU
-    diff does: so the whole costs at most (edits x bound) steps, however the sequences differ.
+    A search that exhausts its edits commits to the furthest path and restarts from its end, as GNU diff does, so the
+    total cost is at most (edits x bound) steps.
     """
 
     def __init__(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
@@ -129,7 +127,7 @@ class _Search:
         shared = set(old[head : len(old) - tail]).intersection(new[head : len(new) - tail])
         if not shared:
             return
-        # An element that only one side has can match nothing; without it the search is as long as what may match.
+        # Elements of one side only cannot match; without them the search is shorter.
         old_at = [i for i in range(head, len(old) - tail) if old[i] in shared]
         new_at = [j for j in range(head, len(new) - tail) if new[j] in shared]
         a, b = [old[i] for i in old_at], [new[j] for j in new_at]
@@ -144,7 +142,7 @@ class _Search:
                 bound = _EDITS_BOUNDED
         found = [(old_at[i], new_at[j]) for i, j in pairs]
         ends = (head, len(old) - tail), (head, len(new) - tail)
-        # What was lost from a run of equal elements goes to where something came, and the other way round.
+        # Unmatched elements of a run of equal ones move next to insertions, and vice versa.
         found = _settled(found, old, *ends)
         turned = _settled([(j, i) for i, j in found], new, ends[1], ends[0])
         self.matches += joined([Match(i, j, 1) for j, i in turned])
@@ -153,15 +151,15 @@ class _Search:
 def _settled(
     pairs: list[tuple[int, int]], old: Sequence[Hashable], old_ends: tuple[int, int], new_ends: tuple[int, int]
 ) -> list[tuple[int, int]]:
-    """Return pairs of which as many match, with the old elements left over beside new ones where they may be so.
+    """Return equally many pairs, with unmatched old elements next to unmatched new ones where possible.
 
-    Which element of a run of equal ones is left over is free: a search leaves the last ones, a reader expects those
-    that something else stands for now.
+    Any element of a run of equal ones may stay unmatched: a search leaves the last ones, a reader expects those that
+    were replaced.
     """
     settled: list[tuple[int, int]] = []
     position = 0
     while position < len(pairs):
-        # The pairs of one run, and where in the old sequence the run begins and ends.
+        # The pairs of one run, and the run's start and end in the old sequence.
         first = position
         value = old[pairs[first][0]]
         while position < len(pairs) and (position == first or _is_run(old, pairs[position - 1][0], pairs[position][0])):
@@ -187,12 +185,12 @@ def _settled(
 
 
 def _is_run(old: Sequence[Hashable], first: int, last: int) -> bool:
-    """Say whether all elements from the first to the last are equal."""
+    """Whether all elements from first to last are equal."""
     return all(old[index] == old[first] for index in range(first + 1, last + 1))
 
 
 def _spread(start: int, left_over: int, came: list[int]) -> Iterator[int]:
-    """Yield the index of each match in a run, those left over put beside what came, one beside each at first."""
+    """Yield the index of each match in a run, with unmatched elements next to insertions, one each at first."""
     put = [0] * len(came)
     while left_over:
         open_gaps = [gap for gap, count in enumerate(came) if put[gap] < count]
@@ -201,7 +199,7 @@ def _spread(start: int, left_over: int, came: list[int]) -> Iterator[int]:
             break
         if len(open_gaps) > left_over:
             open_gaps = open_gaps[:left_over]
-        # As many rounds at once as all open gaps can take, so that the work is in the gaps and not in the elements.
+        # As many rounds at once as all open gaps allow, so work is per gap, not per element.
         rounds = max(1, min(*(came[gap] - put[gap] for gap in open_gaps), left_over // len(open_gaps)))
         for gap in open_gaps:
             put[gap] += rounds
@@ -217,10 +215,10 @@ def _furthest(
 ) -> tuple[int, int, list[tuple[int, int]], bool]:
     """Search from (x0, y0) for a shortest edit path to the end, at most ``bound`` edits long.
 
-    Returns where the path ends, the pairs of equal elements on it, and whether that is the end of both.
+    Returns the end of the path, its pairs of equal elements, and whether it reaches the end of both.
     """
     n, m = len(a), len(b)
-    # Diagonal k = (x - x0) - (y - y0) is at index bound + 1 + k; _NOWHERE marks one that no path has reached.
+    # Diagonal k = (x - x0) - (y - y0) is at index bound + 1 + k; _NOWHERE marks an unreached one.
     centre = bound + 1
     furthest = [_NOWHERE] * (2 * bound + 3)
     furthest[centre + 1] = x0
@@ -254,7 +252,7 @@ def _furthest(
 def _walk_back(history: list[list[int]], x: int, k: int, x0: int, y0: int) -> list[tuple[int, int]]:
     """Return the pairs on the path that ends at ``x`` on diagonal ``k``, in ascending order.
 
-    ``history[e]`` holds, for diagonals -e, -e + 2, ... e, how far ``e`` edits reach.
+    ``history[e]`` holds, for diagonals -e, -e + 2, ... e, the furthest x of ``e`` edits.
     """
     pairs: list[tuple[int, int]] = []
     for edits in range(len(history) - 1, 0, -1):

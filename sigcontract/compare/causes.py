@@ -1,7 +1,6 @@
-"""The distinct changes between two graphs: each once, with what changed, how often, and at which nodes.
+"""The distinct changes between two graphs: each once, with its count and nodes.
 
-A graph of 24 equal layers in which the autotuner chose another kernel has one cause, not 24 findings. Causes are
-values; a report draws them.
+If an autotuner chose another kernel in 24 equal layers, that is one cause, not 24 findings.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -21,19 +20,19 @@ _KINDS: dict[str, CauseKind] = {"node.added": "added", "node.removed": "removed"
 
 
 class CauseChange(NamedTuple):
-    """One thing that changed at every node of a cause.
+    """One change at every node of a cause.
 
     Attributes
     ----------
     field
-        Path below the node, without a leading dot: ``grid_dim``; below the graph for edges: ``dependencies``.
-        Empty where the node as a whole is meant.
+        Path below the node, without a leading dot: ``grid_dim``; below the graph for edges: ``dependencies``. Empty for
+        the whole node.
     old, new
         The two values; of an edge, of the first node of the cause.
     rule
         Id of the rule.
     verdict
-        What an update makes of it.
+        What an update does about it.
     """
 
     field: str
@@ -49,17 +48,16 @@ class Cause(Struct, frozen=True):
     Attributes
     ----------
     kind
-        What happened to the nodes.
+        How the nodes differ.
     subject
-        The kernel's mangled name, or the node's type; None where the nodes of the cause differ in it.
+        The kernel's mangled name, or the node's type; None if not the same for all nodes.
     changes
-        What changed at each of the nodes, in the order of the record's fields.
+        The changes at each node, in the order of the record's fields.
     count
-        How many nodes, those inside child graphs counted one by one.
+        Number of nodes, those inside child graphs counted one by one.
     paths
         Paths of the nodes in the new graph (of removed nodes in the old one), ascending: ``nodes[3].graph.nodes[0]``.
-        All of them for nodes of the outermost graph; for nodes of graphs inside, and of what is not known, the first
-        few, so that ``count`` may be larger.
+        Complete for nodes of the outermost graph; for nested nodes and unknowns only the first few.
     """
 
     kind: CauseKind
@@ -75,14 +73,14 @@ class Cause(Struct, frozen=True):
 
 
 def causes_of(found: GraphChanges) -> tuple[Cause, ...]:
-    """Return the distinct changes of two graphs, in the order of their first nodes, what is not known last."""
+    """Return the distinct changes of two graphs, in the order of their first nodes, unknowns last."""
     return _collected(_parts_of_changes(found.changes))
 
 
 def causes_of_findings(findings: Sequence[Finding]) -> tuple[DiffCause, ...]:
-    """Return the distinct changes that the findings of a graph describe: those that the same nodes have in common.
+    """Return the distinct changes behind a graph's findings: those shared by the same nodes.
 
-    A finding lists its first paths only, so that ``paths`` has the first few and ``count`` all.
+    Findings list only their first paths, so ``paths`` has the first few, and ``count`` all.
     """
     joined: dict[Hashable, tuple[DiffCause, list[int]]] = {}
     for index, finding in enumerate(findings):
@@ -95,7 +93,7 @@ def causes_of_findings(findings: Sequence[Finding]) -> tuple[DiffCause, ...]:
 
 
 class _Part(NamedTuple):
-    """One change, the nodes that it is at as far as they are listed, and how many there are."""
+    """One change, its listed nodes, and their number."""
 
     kind: CauseKind
     subject: str | None
@@ -105,7 +103,7 @@ class _Part(NamedTuple):
 
 
 def _collected(parts: Iterator[_Part]) -> tuple[Cause, ...]:
-    """Join the changes that the same nodes have in common, then the nodes that have the same changes."""
+    """Merge changes shared by the same nodes, then nodes with the same changes."""
     joined: dict[Hashable, Cause] = {}
     for kind, subject, change, paths, times in parts:
         key = kind, subject, paths, times
@@ -116,8 +114,8 @@ def _collected(parts: Iterator[_Part]) -> tuple[Cause, ...]:
 
 
 def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
-    """Yield each change for the sets of nodes that have all of their changes in common."""
-    # A change may be at nodes of which some have another one besides: those are another cause.
+    """Yield each change per set of nodes with the same changes."""
+    # Nodes of one change may also have another: they are a separate cause.
     at: dict[tuple[bool, str | None, str], tuple[int, ...]] = {}
     nodes = list(map(_nodes_of, changes))
     for number, change in enumerate(changes):
@@ -132,18 +130,20 @@ def _parts_of_changes(changes: list[Change]) -> Iterator[_Part]:
             change = changes[number]
             whole = len(paths) == len(nodes[number])
             count = change.number if whole else len(paths)
-            yield _Part(_kind(change.difference.rule, known=change.known), subject, _told(change), tuple(paths), count)
+            yield _Part(
+                _kind(change.difference.rule, known=change.known), subject, _cause_change(change), tuple(paths), count
+            )
 
 
 def _nodes_of(change: Change) -> list[str]:
-    """Return the paths of the nodes that a change is at: all that it is drawn at, else those that are listed."""
+    """Return the paths of a change's nodes: all if known, else those listed."""
     inner = change.paths[0].count("nodes[") > 1
     if inner or not change.known or not change.indices:
         return list(dict.fromkeys(_node_of(path)[0] for path in change.paths))
     return [f"nodes[{at.old if at.new is None else at.new}]" for at in change.indices]
 
 
-def _told(change: Change) -> CauseChange:
+def _cause_change(change: Change) -> CauseChange:
     difference = change.difference
     field = _node_of(change.paths[0])[1]
     return CauseChange(field, difference.old, difference.new, difference.rule, difference.verdict)

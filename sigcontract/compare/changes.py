@@ -1,4 +1,4 @@
-"""Differences between two graphs with the nodes of each, equal ones collected into one."""
+"""Differences between two graphs, equal ones merged, with their nodes."""
 
 from collections.abc import Hashable
 from typing import Final, NamedTuple
@@ -9,15 +9,14 @@ from sigcontract.update import MAX_ALSO, Difference, by_rule, is_difference, sub
 
 __all__ = ["CODE_UNKNOWN", "Change", "CollectedChanges", "NodeIndices"]
 
-#: The rule of kernels whose machine code is not known.
+#: The rule for kernels with unknown machine code.
 CODE_UNKNOWN: Final = "function.code-unknown"
 
 
 class NodeIndices(NamedTuple):
-    """Where a change is: indices in the two aligned graphs, None on the side that has no such node.
+    """Indices of a change in the two aligned graphs; None on a side without the node.
 
-    ``at`` is where it stands in the order of the new graph. The old graph's nodes may stand in another order than they
-    were recorded in (`AlignedGraphs.recorded`).
+    ``at`` is its position in the order of the new graph. The old graph may be reordered (`AlignedGraphs.recorded`).
     """
 
     at: int
@@ -26,20 +25,20 @@ class NodeIndices(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One difference and all nodes that it is at.
+    """One difference and all its nodes.
 
     Attributes
     ----------
     difference
-        What differs; its ``field`` is the path below the node.
+        The difference; its ``field`` is the path below the node.
     subject
-        Kernel name, or what else identifies the node.
+        Kernel name, or another description of the node.
     indices
-        Where, ascending: all of them for a known difference. Empty for one of the graph as a whole.
+        Ascending; complete for a known difference. Empty for the whole graph.
     paths
-        Full paths in the new graph (in the old one where the node was removed), as many as are ever shown.
+        Full paths in the new graph (in the old one if removed), as many as are ever shown.
     number
-        How many nodes or edges, those inside child graphs counted one by one.
+        Number of nodes or edges, those inside child graphs counted one by one.
     """
 
     difference: Difference
@@ -50,39 +49,39 @@ class Change(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether this is known to be a difference; else it states what is not known, at the first nodes only."""
+        """Whether this is a known difference; otherwise it states an unknown, at the first nodes only."""
         return is_difference(self.difference.rule, self.difference.old, self.difference.new)
 
     @property
     def inside(self) -> bool:
-        """Whether it is of a node in a graph inside of the node that it is shown at."""
+        """Whether it is of a node nested in the node at its index."""
         return self.paths[0].count("nodes[") + self.paths[0].count("dependencies[") > 1
 
 
 class CollectedChanges:
-    """Collects changes; equal ones become one with all of its nodes."""
+    """Collects changes; equal ones become one with all nodes."""
 
     def __init__(self) -> None:
         self._changes: dict[Hashable, Change] = {}
 
     def add(self, change: Change, indices: NodeIndices, times: int) -> None:
-        """Add a difference of two nodes that correspond: where, and at how many nodes like it."""
+        """Add a difference of two corresponding nodes, with its indices and count."""
         node = f"nodes[{indices.at}]"
-        # What is not known has one cause, whichever kernels it is about; functions are counted one by one.
+        # Unknowns have one cause for all kernels; functions are counted one by one.
         about = change.subject if change.known or change.difference.rule == CODE_UNKNOWN else None
         counted = change._replace(number=change.number * times)
         self._add((change.difference, about), counted, indices, [node + path for path in change.paths])
 
     def add_node(self, rule_id: str, node: NodeSignature, indices: NodeIndices, index: int) -> None:
-        """Add a node without counterpart, recorded at that index."""
+        """Add a node without counterpart, with its recorded index."""
         subject = subject_of(node)
         difference = by_rule(rule_id, "", *((subject, None) if indices.new is None else (None, subject)))
         self._add((difference, subject), Change(difference, subject, [], [], 1), indices, [f"nodes[{index}]"])
 
     def add_edge(self, edge: EdgeChange, subject: str) -> None:
-        """Add a difference among the dependencies of two nodes that correspond."""
+        """Add a difference in the dependencies of two corresponding nodes."""
         difference = by_rule(edge.rule, edge.field, edge.old, edge.new)
-        # Indices differ from layer to layer where distances do not.
+        # Indices differ between layers, distances do not.
         key = edge.rule, edge.field, edge.distance, subject
         indices = NodeIndices(edge.new_index, edge.old_index, edge.new_index)
         path = f"dependencies[{edge.new_index}]{edge.field}"

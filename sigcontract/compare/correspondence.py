@@ -1,4 +1,4 @@
-"""The numbers of two processes matched with each other: which function, context or event is which."""
+"""Correspondence of the handles of two processes: functions, contexts, events."""
 
 from collections import Counter
 
@@ -6,10 +6,10 @@ __all__ = ["Correspondence"]
 
 
 class Correspondence:
-    """Which number of one graph is which of the other, taken from the nodes that correspond.
+    """Maps numbers of one graph to the other, by corresponding nodes.
 
-    Where numbers contradict each other (one function in the old graph, two in the new one), the pair that most nodes
-    show is taken for true; `split` and `merged` say how another contradicts it.
+    If numbers contradict each other (one function in the old graph, two in the new one), the most frequent pair counts;
+    `split` and `merged` classify the others.
     """
 
     def __init__(self, evidence: Counter[tuple[str, int, int]]) -> None:
@@ -19,19 +19,19 @@ class Correspondence:
             if (kind, old) not in self._new_of and (kind, new) not in self._old_of:
                 self._new_of[kind, old] = new
                 self._old_of[kind, new] = old
-        #: Whether every number of the new graph is its own in the old one.
+        #: Whether every number is the same in both graphs.
         self.identity = all(old == new for _, old, new in evidence)
         self._fresh = 1 + max((old for _, old, _ in evidence), default=0)
 
     def translate(self, kind: str, new: int) -> int:
-        """Return the old graph's number for one of the new graph; for one without counterpart, a number of its own."""
+        """Return the old graph's number for one of the new graph; a unique one if it has no counterpart."""
         old = self._old_of.get((kind, new))
         return self._fresh + new if old is None else old
 
     def split(self, kind: str, old: int, new: int) -> bool:
-        """Say whether the new number has no counterpart, so that the old one has become two."""
+        """Whether the new number has no counterpart, so the old one was split."""
         return (kind, new) not in self._old_of and (kind, old) in self._new_of
 
     def merged(self, kind: str, old: int, new: int) -> bool:
-        """Say whether the old number has no counterpart, so that it and another have become one."""
+        """Whether the old number has no counterpart, so it was merged with another."""
         return (kind, old) not in self._new_of and (kind, new) in self._old_of

@@ -1,4 +1,4 @@
-"""How two dumps differ: environment first, then each graph, every difference with what an update would make of it."""
+"""Compare two dumps: environment first, then each graph, every difference with its verdict."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
@@ -37,7 +37,7 @@ __all__ = ["DumpComparison", "compare_dumps", "diff"]
 
 _Key = TypeVar("_Key", int, str)
 _ARGUMENTS: Final = "arguments of kernels"
-#: What an update gives an executable, whatever it held before.
+#: Fields that every update applies.
 _UPDATED: Final = ("dimensions", "shared memory", "1D copies and memsets")
 _NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
     "exact": (_ARGUMENTS,),
@@ -63,37 +63,37 @@ def diff(
     old, new
         The dumps.
     profile
-        The profile of the driver that updates are judged for. None: the shipped one that both dumps name and fit;
-        where there is none, only what is documented or reported is said, and what that leaves open is undetermined.
+        The driver's profile. None: the shipped profile named in both dumps; without one, only documented and reported
+        rules apply, and the rest is undetermined.
     policy
-        What counts as a difference. ``portable``: everything that is the same in two runs of one program, handles by
-        which of them are the same; of two graphs of one capture also what an update would refuse or keep stale, as
+        What counts as a difference. ``portable``: everything that is the same in two runs of one program, handles
+        renumbered by first use; for two graphs of one capture also what an update rejects or keeps stale, such as
         another context. ``exact``: every recorded field, handles and addresses included. ``share`` and
-        ``share-functions``: only what keeps two graphs from sharing an executable.
+        ``share-functions``: only what prevents two graphs from sharing an executable.
     flags
-        CUgraphInstantiate_flags of the executables whose updates are judged.
+        CUgraphInstantiate_flags of the executables.
 
     Returns
     -------
     DumpDiff
-        No findings for a complete dump of at least one graph and itself, and for two runs of which it is known that
-        they captured the same. What cannot be decided is a finding with the verdict ``undetermined``.
+        No findings for a complete, nonempty dump and itself, and for two runs known to have captured the same. Unknowns
+        are findings with the verdict ``undetermined``.
 
     Raises
     ------
     NotComparableError
-        A label stands for two graphs of one dump, or the profile is of another driver or device.
+        Two graphs of a dump share a label, or the profile is of another driver or device.
     UsageError
-        No policy has that name.
+        The policy is unknown.
     """
     return compare_dumps(old, new, profile, policy=policy, flags=flags).diff
 
 
 class DumpComparison(NamedTuple):
-    """The result of a diff, and behind each of its graphs every node of every difference.
+    """The result of a diff, with every node of every difference.
 
-    ``changes`` is parallel to ``diff.graphs``; None for a graph without counterpart, and for a dump and itself.
-    ``policy`` is what was compared for.
+    ``changes`` is parallel to ``diff.graphs``; None for a graph without counterpart or equal to itself. ``policy`` is
+    the policy used.
     """
 
     diff: DumpDiff
@@ -102,7 +102,7 @@ class DumpComparison(NamedTuple):
 
 
 @explains_invalid("old", "new", "profile")
-def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions about them
+def compare_dumps(  # noqa: PLR0913  two dumps, and independent options
     old: SignatureDump,
     new: SignatureDump,
     profile: DriverProfile | None = None,
@@ -112,21 +112,21 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     labels: Collection[str] = (),
     pairs: Sequence[tuple[str, str]] = (),
 ) -> DumpComparison:
-    """Compare two dumps as `diff` does, and keep what a report draws.
+    """Compare two dumps as `diff` does, and keep the details for reports.
 
     Parameters
     ----------
     old, new, profile, policy, flags
-        As for `diff`, which also says what is raised.
+        As for `diff`, including errors raised.
     labels
-        Only the graphs that have one of these labels, in either dump; all where none is given.
+        Compare only graphs with one of these labels, in either dump; default: all.
     pairs
-        Labels of the old and of the new dump: these graphs are compared with each other, and no others.
+        Pairs of old and new labels: compare these graphs only.
 
     Raises
     ------
     UsageError
-        A label of ``pairs`` is not in its dump, or one of ``labels`` in neither.
+        A label of ``pairs`` is not in its dump, or one of ``labels`` is in neither.
     """
     check_policy(policy)
     named = profile is not None
@@ -145,10 +145,10 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
             raise no_graph(label, sorted(known_labels), "either dump")
     chosen = [pair for pair in matched if not labels or not pair.labels.isdisjoint(labels)]
     environment = tuple(_dump_findings(old, new, judged_by_one=named))
-    # A graph and itself: unknown as some of its values may be, they are those of one moment of one process.
+    # A graph equals itself even with unknown values: they are of one process and time.
     same_dump = old is new or (old == new and _identified(old))
     one_capture = same_dump or _one_capture(old.environment, new.environment)
-    # Labels of one graph on both sides differ alike. The dumps keep the graphs, so their numbers are their own.
+    # Equal graphs under several labels are compared once. The dumps keep them alive, so ids stay unique.
     judged_of: dict[tuple[int, int], tuple[GraphChanges, Verdict | None]] = {}
     judged: list[tuple[GraphChanges | None, Verdict | None]] = []
     for pair in chosen:
@@ -178,7 +178,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and four separate questions abou
     return DumpComparison(result, tuple(found for found, _ in judged), policy)
 
 
-def _judged(  # noqa: PLR0913  two graphs, and what they are compared for
+def _judged(  # noqa: PLR0913  two graphs, and independent options
     old: GraphSignature,
     new: GraphSignature,
     profile: DriverProfile | None,
@@ -187,11 +187,11 @@ def _judged(  # noqa: PLR0913  two graphs, and what they are compared for
     one_capture: bool,
     flags: int,
 ) -> tuple[GraphChanges, Verdict | None]:
-    """Compare two graphs; of one capture the verdict on them is that of the update, and None says it is not known."""
+    """Compare two graphs; within one capture also return the verdict on the update, else None."""
     found = compare_graphs(old, new, profile, policy=policy, one_capture=one_capture, flags=flags)
     if not one_capture:
         return found, None
-    # Every node counts here: layers that changed alike are folded.
+    # Every node counts here: equal changes of layers are folded.
     prediction = judged_update(old, new, NodeJudge(profile, flags), max_also=MAX_EXACT_INT)
     return (with_prediction(found, prediction) if policy == "portable" else found), prediction.verdict
 
@@ -251,9 +251,9 @@ def _size(entry: LabeledGraph | None) -> str | None:
 
 
 def _identified(dump: SignatureDump) -> bool:
-    """Say whether a dump has a handle for every function: then an equal one is a copy of it, and no other run.
+    """Whether a dump has a handle for every function: then an equal one is a copy, not another run.
 
-    Two version 1 dumps of different kernels may be equal, having no field in which the kernels differ.
+    Version 1 dumps of different kernels may be equal, having no field in which they differ.
     """
     return all(
         node.kern or node.func
@@ -264,9 +264,9 @@ def _identified(dump: SignatureDump) -> bool:
 
 
 def _one_capture(old: Environment, new: Environment) -> bool:
-    """Say whether one process wrote both in one second: then a handle stands for one function in both.
+    """Whether one process wrote both within one second, so a handle means one function in both.
 
-    In the same process at another time it need not: CUkernel numbers come back after an unload.
+    At another time it may not: the driver reuses CUkernel handles after an unload.
     """
     return (
         old.process_id is not None
@@ -276,9 +276,9 @@ def _one_capture(old: Environment, new: Environment) -> bool:
 
 
 def _dump_findings(old: SignatureDump, new: SignatureDump, *, judged_by_one: bool) -> Iterator[Finding]:
-    """Yield what differs between two dumps as wholes, and what keeps them from being compared in full.
+    """Yield differences of whole dumps, and what prevents a full comparison.
 
-    Which profile each names leaves nothing open where both are judged by one that fits them.
+    Named profiles do not matter if both dumps are judged by one that applies to them.
     """
     yield from _environment_findings(old.environment, new.environment)
     if old.profile != new.profile and not judged_by_one:

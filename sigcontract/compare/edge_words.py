@@ -1,4 +1,4 @@
-"""Changes of edges in words: each edge by the node it comes from and, where it is not a default one, its kind."""
+"""Changes of edges as text: each edge by its source node and, unless default, its type."""
 
 from sigcontract.compare.aligned import AlignedGraphs
 from sigcontract.compare.edges import EdgeChange
@@ -8,12 +8,12 @@ from sigcontract.model import (
 
 __all__ = ["with_ends"]
 
-#: Edges of a node that are listed; of more, those that differ.
+#: Most edges of a node listed in full; beyond, only those that differ.
 _LISTED = 8
 
 
 def with_ends(edge: EdgeChange, aligned: AlignedGraphs) -> EdgeChange:
-    """Return a change of edges with both sides' edges named by where they come from and, if not plain, their kind."""
+    """Return a change of edges with both sides as text: source nodes and, unless default, types."""
     if edge.rule == "edge.data":
         return edge
     if edge.field and isinstance(edge.old, int):
@@ -31,7 +31,7 @@ def with_ends(edge: EdgeChange, aligned: AlignedGraphs) -> EdgeChange:
 
 
 def _own_edges(texts: list[str], common: list[bool]) -> list[str]:
-    """Return what one side alone has, the first few, and how many there are besides."""
+    """Return the first edges of one side only, and the number of others."""
     own = [text for text, shared in zip(texts, common, strict=True) if not shared]
     listed = own[:_LISTED]
     others = len(texts) - len(listed)

@@ -1,4 +1,4 @@
-"""Which edges differ between two aligned graphs, beyond those that had to change with a node."""
+"""Edge differences of two aligned graphs, except those implied by added and removed nodes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,30 +14,30 @@ from sigcontract.model import (
 __all__ = ["EdgeChange", "edge_changes"]
 
 _Edges = tuple[Dependency, ...]
-#: How many edges of added or removed nodes are followed back from one node, to see what they stand in for, and from
-#: all nodes of a graph for each of its edges: beyond, what is reached by way of such a node counts as not reached.
+#: Most edges of added or removed nodes followed from one node, and per edge of a graph from all nodes; beyond, nodes
+#: count as unreached.
 _DETOUR_EDGES = 1000
 _DETOURS_PER_EDGE = 16
-#: Edges are first compared so many nodes at a time.
+#: Nodes per bulk comparison of edges.
 _CHUNK_NODES = 256
 _DATA = ("from_port", "to_port", "type")
 
 
 class EdgeChange(NamedTuple):
-    """One difference among the dependencies of two nodes that correspond.
+    """One difference in the dependencies of two corresponding nodes.
 
     Attributes
     ----------
     rule
         Id of the rule.
     old_index, new_index
-        The nodes whose dependencies these are.
+        The dependent nodes.
     field
         Path below ``dependencies[new_index]``.
     old, new
         The two values: indices in their own graphs, counts, ports or types.
     distance
-        The values as distances from the node where they are indices: equal in every layer that changed alike.
+        Indices as distances from the node, equal in every layer with the same change.
     """
 
     rule: str
@@ -50,10 +50,10 @@ class EdgeChange(NamedTuple):
 
 
 def edge_changes(old: GraphSignature, new: GraphSignature, alignment: Alignment) -> Iterator[EdgeChange]:
-    """Yield what differs between the dependencies of nodes that correspond.
+    """Yield the differences in the dependencies of corresponding nodes.
 
-    An edge that leads to an added node, or led to a removed one, is part of that addition or removal; so is an edge
-    that such a node now stands in for. Everything else is a difference of its own.
+    An edge to an added or removed node belongs to that addition or removal; so does an edge that such a node replaces.
+    Every other difference counts.
     """
     partner = _partners(len(old.nodes), alignment)
     detours = _Detours(old, new, alignment, partner)
@@ -69,7 +69,7 @@ def edge_changes(old: GraphSignature, new: GraphSignature, alignment: Alignment)
 
 
 def _equal(befores: Sequence[_Edges], afters: Sequence[_Edges], partner: Sequence[int]) -> bool:
-    """Say whether edges are the same, leading to corresponding nodes. Whole passes, as most edges of a graph are."""
+    """Whether edges are equal and lead to corresponding nodes; whole blocks pass, as most edges are equal."""
     if list(map(len, befores)) != list(map(len, afters)):
         return False
     old, new = list(chain.from_iterable(befores)), list(chain.from_iterable(afters))
@@ -90,7 +90,7 @@ def _partners(old_length: int, alignment: Alignment) -> list[int]:
 
 
 class _Detours:
-    """For the few nodes whose edges are not plainly the same: what stands in for a removed or an added node."""
+    """For the few nodes with unequal edges: the nodes reached through added and removed ones."""
 
     def __init__(self, old: GraphSignature, new: GraphSignature, alignment: Alignment, partner: Sequence[int]) -> None:
         self.partner = partner
@@ -103,20 +103,20 @@ class _Detours:
             self._added.update(range(start, end))
 
     def added(self, node: int) -> bool:
-        """Say whether a new node has no counterpart."""
+        """Whether a new node has no counterpart."""
         return node in self._added
 
     def through_added(self, edges: _Edges) -> set[int]:
-        """Return the nodes (new indices) that these edges reach by way of added nodes only."""
+        """Return the nodes (new indices) that these edges reach through added nodes only."""
         return self._reached(edges, self._new, self.added)
 
     def through_removed(self, edges: _Edges) -> set[int]:
-        """Return the nodes (new indices) that these edges reach by way of removed nodes only."""
+        """Return the nodes (new indices) that these edges reach through removed nodes only."""
         reached = self._reached(edges, self._old, lambda node: self.partner[node] < 0)
         return {self.partner[node] for node in reached}
 
     def _reached(self, edges: _Edges, dependencies: Sequence[_Edges], passable: Callable[[int], bool]) -> set[int]:
-        """Return the first impassable node on every way back from the edges; of very long ways, only the near part."""
+        """Return the first impassable node on every path back from the edges, up to a limit."""
         reached: set[int] = set()
         waiting = [edge.node for edge in edges if passable(edge.node)]
         seen = set(waiting)
@@ -168,7 +168,7 @@ def _changes(old: int, new: int, before: _Edges, after: _Edges, detours: _Detour
             values = getattr(was, fields[0]), getattr(now, fields[0])
             yield EdgeChange("edge.data", old, new, f"[{position}].{fields[0]}", *values, values)
         elif fields:
-            # Full against programmatic changes the port with the type: one difference.
+            # Between full and programmatic, port and type change together: one difference.
             texts = _data_text(was), _data_text(now)
             yield EdgeChange("edge.data", old, new, f"[{position}]", *texts, texts)
 

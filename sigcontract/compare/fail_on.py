@@ -1,4 +1,4 @@
-"""Whether findings pass a gate. What a difference is stays in its verdict; whether it matters is decided here alone."""
+"""The gate: which verdicts on differences matter."""
 
 from collections.abc import Iterator
 from typing import Final, Literal
@@ -14,33 +14,32 @@ from sigcontract.update import (
 
 __all__ = ["FAIL_ON", "Answer", "gate"]
 
-#: passed: nothing at or above the gate. failed: something is. undetermined: neither can be said.
+#: passed: nothing at or above the gate. failed: something is. undetermined: neither is known.
 Answer = Literal["passed", "failed", "undetermined"]
 
 _ORDER: Final = (Verdict.HARMLESS, Verdict.UPDATABLE, Verdict.REJECTED, Verdict.STALE)
 
-#: What a gate can be set to: ``any`` difference, or a verdict and those above it.
+#: Gates: ``any`` difference, or a verdict and those above it.
 FAIL_ON: Final = ("any", *(verdict.value for verdict in _ORDER))
 
 
-#: Rules whose findings are reported and fail no gate.
+#: Rules whose findings fail no gate.
 _NO_WEIGHT: Final = frozenset({"environment.library"})
 _ORDER_OF_NODES: Final = "topology.node-order"
 
 
 def gate(found: DumpDiff, fail_on: str) -> Answer:
-    """Say whether a diff passes.
+    """Return whether a diff passes a gate.
 
     Parameters
     ----------
     found
-        The diff. Where an update is refused nothing goes stale, so that a difference which would by itself counts as
-        refused there. Other versions of libraries fail no gate: what they change is in the graphs. Nor does another
-        order of nodes under ``portable`` fail ``any``, unless the graphs are of one capture and an update does not pair
-        the nodes as their structure does.
+        The diff. If an update is rejected nothing goes stale, so stale differences count as rejected there. Library
+        versions fail no gate: their effects are in the graphs. Under ``portable``, node order does not fail ``any``,
+        unless the graphs are of one capture and an update pairs other nodes.
     fail_on
         One of `FAIL_ON`. ``any`` fails on every known difference; a verdict fails on itself and those above it. An
-        undetermined finding never passes: where none fails, the answer is undetermined.
+        undetermined finding never passes: if nothing fails, the answer is undetermined.
     """
     undetermined = False
     failing = _ORDER[0 if fail_on == "any" else _ORDER.index(Verdict(fail_on)) :]
@@ -58,12 +57,12 @@ def gate(found: DumpDiff, fail_on: str) -> Answer:
 
 
 def _order_is_free(found: DumpDiff, verdict: Verdict) -> bool:
-    """Say whether two graphs whose nodes stand in another order are the same for what they were compared for."""
+    """Whether node order is irrelevant for the comparison."""
     return found.policy == "portable" and (not found.one_capture or verdict is Verdict.HARMLESS)
 
 
 def _counted(found: DumpDiff) -> Iterator[tuple[Finding, Verdict]]:
-    """Yield the findings that count, with the verdicts that count."""
+    """Yield the findings that count, with their effective verdicts."""
     for finding in found.environment:
         if finding.rule not in _NO_WEIGHT:
             yield finding, finding.verdict

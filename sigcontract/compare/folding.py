@@ -1,4 +1,4 @@
-"""Which stretches of a sequence repeat one after another."""
+"""Fold consecutive repetitions in a sequence."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -11,14 +11,14 @@ from msgspec import Struct
 
 __all__ = ["Block", "FoldedBlock", "fold", "fold_with_tails"]
 
-#: Repeat lengths that `fold` tries, those that most elements ask for first.
+#: Most repeat lengths that `fold` tries, the most frequent first.
 _PERIODS_TRIED = 16
-#: How many later occurrences of an element may vote for a period: a layer often holds one kernel several times.
+#: Later occurrences of an element that vote for a period: a layer often has a kernel several times.
 _OCCURRENCES_VOTING = 4
 
 
 class Block(Struct, frozen=True, order=True):
-    """``count`` times, one after another, the ``length`` elements that begin at ``start``."""
+    """``length`` elements from ``start``, repeated ``count`` times."""
 
     start: int
     length: int
@@ -26,10 +26,10 @@ class Block(Struct, frozen=True, order=True):
 
 
 def fold(keys: Sequence[Hashable]) -> list[Block]:
-    """Return blocks that spell ``keys`` out exactly, repeated stretches as one block with their count.
+    """Return blocks that expand to ``keys``, repeated slices as one block with their count.
 
-    The repetition that saves most is taken first. A stretch without repetition is a block with count 1. The cost
-    is linear in ``keys``, but for sorting the repetitions found.
+    Repetitions that save most are taken first. A slice without repetition is a block with count 1. The cost is linear
+    in ``keys``, except for sorting the repetitions found.
     """
     heap = [(_saving(start, end, period), period, start, end) for start, end, period in _repetitions(keys)]
     heapify(heap)
@@ -51,7 +51,7 @@ def fold(keys: Sequence[Hashable]) -> list[Block]:
 
 
 class FoldedBlock(Struct, frozen=True):
-    """A block, and how many elements of one more repetition follow it: less than all of it, or none."""
+    """A block, and the number of elements of one more, partial repetition after it."""
 
     block: Block
     tail: int
@@ -63,15 +63,15 @@ class FoldedBlock(Struct, frozen=True):
 
 
 def fold_with_tails(keys: Sequence[Hashable]) -> Iterator[FoldedBlock]:
-    """Yield blocks as `fold` does, a repeated one with what follows it of one repetition more, if that is half of it.
+    """Yield blocks as `fold`, a repeated one with the partial repetition after it, if at least half.
 
-    The last of many alike layers is often followed by something else before its own end.
+    The last of many equal layers often ends differently.
     """
     position = 0
     for block in fold(keys):
         end = block.start + block.length * block.count
         if block.start < position or block.count == 1:
-            # What a tail before it took is no part of it any more.
+            # Without the elements that a previous tail took.
             if end > position:
                 yield FoldedBlock(Block(position, end - position, 1), 0)
                 position = end
@@ -85,12 +85,12 @@ def fold_with_tails(keys: Sequence[Hashable]) -> Iterator[FoldedBlock]:
 
 
 def _saving(start: int, end: int, period: int) -> int:
-    """Return how many elements a repetition spares a reader, negative so that a heap gives the largest first."""
+    """Return the elements saved by a repetition, negated for a heap of the largest first."""
     return -((end - start) // period - 1) * period
 
 
 def _repetitions(keys: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, period) of stretches that repeat at least once, for the periods worth trying."""
+    """Yield (start, end, period) of slices that repeat at least once, for the periods to try."""
     indices_of: dict[Hashable, list[int]] = {}
     for index, key in enumerate(keys):
         indices_of.setdefault(key, []).append(index)
@@ -98,7 +98,7 @@ def _repetitions(keys: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
     for indices in indices_of.values():
         for ahead in range(1, min(_OCCURRENCES_VOTING, len(indices) - 1) + 1):
             votes.update(map(sub, islice(indices, ahead, None), indices))
-    # Of equal votes the shorter period is tried, whatever the order in which keys first appear.
+    # On equal votes the shorter period is tried, whatever the order of keys.
     for period, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))[:_PERIODS_TRIED]:
         position = 0
         for same, stretch in groupby(map(eq, keys, islice(keys, period, None))):
@@ -109,20 +109,20 @@ def _repetitions(keys: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
 
 
 class _Intervals:
-    """Half-open intervals that do not overlap, in ascending order."""
+    """Disjoint half-open intervals, ascending."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
 
     def add(self, start: int, end: int) -> None:
-        """Add an interval that overlaps none."""
+        """Add a disjoint interval."""
         index = bisect_right(self._starts, start)
         self._starts.insert(index, start)
         self._ends.insert(index, end)
 
     def free(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return what of the stretch no interval covers."""
+        """Return the uncovered parts of an interval."""
         uncovered: list[tuple[int, int]] = []
         index = bisect_right(self._ends, start)
         while start < end:

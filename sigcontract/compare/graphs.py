@@ -99,7 +99,7 @@ def compare_graphs(  # noqa: PLR0913  two graphs, and four separate questions ab
     old, new
         The graphs, as recorded.
     profile
-        What is known of the driver, or None.
+        The driver's profile, or None.
     policy
         What the two are compared for: what does not count for that is left out. Under ``exact`` every recorded field
         counts, handles and addresses included; else the two may come from different processes, and handles count only
@@ -108,7 +108,7 @@ def compare_graphs(  # noqa: PLR0913  two graphs, and four separate questions ab
         Whether both were read by one process in one moment, so that equal handles are one function. Under the share
         policies other handles are another one, as they are for an executable.
     flags
-        CUgraphInstantiate_flags of the executable whose update is judged.
+        CUgraphInstantiate_flags of the executable.
     """
     return _GraphComparison(old, new, profile, policy=policy, one_capture=one_capture, flags=flags).changes()
 

@@ -1,4 +1,4 @@
-"""Kernel names without the numbers that compilers count their kernels with."""
+"""Kernel names without the numbers that compilers append."""
 
 import re
 
@@ -8,9 +8,9 @@ _NUMBER = re.compile(r"_\d+\Z")
 
 
 def unnumbered(name: str) -> str:
-    """Return a name without the number at its end, ``triton_poi_fused_silu`` for ``triton_poi_fused_silu_9``.
+    """Return a name without its trailing number, ``triton_poi_fused_silu`` for ``triton_poi_fused_silu_9``.
 
-    Inductor and XLA number the kernels of a program: one more renames all that follow. A mangled C++ name has no such
-    number, and comes back as it is.
+    Inductor and XLA number the kernels of a program, so one more renames all that follow. A mangled C++ name is
+    returned unchanged.
     """
     return name if name.startswith("_Z") else _NUMBER.sub("", name)

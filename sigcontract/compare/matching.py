@@ -1,4 +1,4 @@
-"""Which graph of one dump corresponds to which of another: by label, then by digest, then by similarity."""
+"""Match the graphs of two dumps: by label, then digest, then similarity."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,43 +15,43 @@ from sigcontract.wire import (
 
 __all__ = ["GraphPair", "is_partial", "match_graphs"]
 
-#: Graphs are compared for similarity each with each; beyond this many pairs only label and digest decide.
+#: Most pairs of graphs compared for similarity; beyond, only label and digest decide.
 _SIMILARITY_PAIRS = 10_000
-#: Share of nodes, of the larger graph, that two graphs of different labels must have in common to correspond.
+#: Share of the larger graph's nodes that two graphs with different labels must have in common to match.
 _SIMILARITY_NEEDED = 0.5
 
 
 class GraphPair(NamedTuple):
-    """Two graphs that correspond, or one that has no counterpart."""
+    """Two matched graphs, or one without counterpart."""
 
     old: LabeledGraph | None
     new: LabeledGraph | None
 
     @property
     def labels(self) -> set[str]:
-        """The labels of the two, or of the one."""
+        """The labels of the graphs."""
         return {entry.label for entry in self if entry is not None}
 
     @property
     def one_label(self) -> bool:
-        """Whether there are two, of one label."""
+        """Whether both exist and have one label."""
         return self.old is not None and self.new is not None and self.old.label == self.new.label
 
 
 def match_graphs(old: SignatureDump, new: SignatureDump, given: Sequence[tuple[str, str]] = ()) -> list[GraphPair]:
-    """Return every graph of both dumps once: those of ``new`` in its order, then those that only ``old`` has.
+    """Return every graph of both dumps once: those of ``new`` in order, then those only in ``old``.
 
     Parameters
     ----------
     old, new
         The dumps.
     given
-        Labels of graphs that correspond by the caller's word; then these pairs are all.
+        Label pairs given by the caller; then only these are returned.
 
     Raises
     ------
     NotComparableError
-        A label stands for two graphs of one dump.
+        Two graphs of a dump share a label.
     UsageError
         A given label is not in its dump.
     """
@@ -72,7 +72,7 @@ def match_graphs(old: SignatureDump, new: SignatureDump, given: Sequence[tuple[s
 
 
 def is_partial(dump: SignatureDump) -> bool:
-    """Say whether a graph may have been captured and not be in the dump: it was cut off, or holds none at all."""
+    """Whether graphs may be missing from the dump: it is truncated or empty."""
     return not (dump.complete and dump.graphs)
 
 
@@ -85,7 +85,7 @@ def _named(label: str, graphs: Mapping[str, LabeledGraph], which: str) -> Labele
 def _match_digests(
     left_old: dict[str, LabeledGraph], left_new: Sequence[LabeledGraph], partner: dict[str, LabeledGraph]
 ) -> None:
-    """Pair graphs of one portable digest, in order; moves what it pairs from ``left_old`` into ``partner``."""
+    """Pair graphs of one portable digest, in order; moves paired ones from ``left_old`` to ``partner``."""
     by_digest: dict[str, list[str]] = {}
     for label, entry in left_old.items():
         by_digest.setdefault(portable_digest(entry.graph), []).append(label)
@@ -98,7 +98,7 @@ def _match_digests(
 def _match_similar(
     left_old: dict[str, LabeledGraph], left_new: Sequence[LabeledGraph], partner: dict[str, LabeledGraph]
 ) -> None:
-    """Pair the graphs that have most nodes of one kind and name in common, the most alike first."""
+    """Pair the graphs with most nodes of equal type and name, most similar first."""
     old_counts = {label: Counter(map(similarity_key, entry.graph.nodes)) for label, entry in left_old.items()}
     scores: list[tuple[float, int, str]] = []
     for index, entry in enumerate(left_new):

@@ -1,7 +1,7 @@
-"""Every difference between two nodes that correspond in two runs, each with what an update would make of it.
+"""Every difference between two corresponding nodes of two runs, each with its verdict.
 
-What differs, and what each difference means, is asked of `sigcontract.update`, as policies and predictions ask it; here
-the handles of two processes are matched, and what says nothing to a reader is left out.
+`sigcontract.update` finds and judges the differences, as for policies and predictions; this module matches the handles
+of two processes and drops irrelevant differences.
 """
 
 from collections.abc import Container
@@ -39,14 +39,14 @@ _CLUSTER, _COMPILED_CLUSTER = attribute_path(AttributeId.CLUSTER_DIMENSION), ".f
 
 
 class NodeComparison(NamedTuple):
-    """What was found out about two nodes.
+    """The comparison of two nodes.
 
     Attributes
     ----------
     differences
-        What differs, and what is not known of other things than the function.
+        Differences, and unknowns except of the function.
     unproven
-        What keeps two kernels' functions, of which nothing differs, from being known to be one.
+        Unknowns that keep two kernels' functions from being proven equal.
     functions
         Their function numbers, each of its own graph; 0 for other nodes.
     """
@@ -57,17 +57,17 @@ class NodeComparison(NamedTuple):
 
 
 class NodeComparer:
-    """Compares nodes that correspond.
+    """Compares corresponding nodes.
 
     Parameters
     ----------
     profile
-        What is known of the driver, or None.
+        The driver's profile, or None.
     correspondence
-        Which function, context or event of the new graph is which of the old one. None: both graphs have the numbers
-        of one process, and they are compared as they are.
+        Correspondence of functions, contexts and events. None: both graphs are of one process, and handles are compared
+        by value.
     flags
-        CUgraphInstantiate_flags of the executable whose update is judged.
+        CUgraphInstantiate_flags of the executable.
     """
 
     def __init__(self, profile: DriverProfile | None, correspondence: Correspondence | None, *, flags: int = 0) -> None:
@@ -88,9 +88,9 @@ class NodeComparer:
         return translated
 
     def compare(self, old: NodeSignature, new: NodeSignature) -> "NodeComparison":
-        """Compare two nodes, the graphs inside them left out."""
+        """Compare two nodes, without nested graphs."""
         if old is new and isinstance(old, KernelNodeSignature) and self._numbers_are_equal():
-            # What is not known of a kernel is a matter of its attributes and facts, and many kernels share those.
+            # A kernel's unknowns depend on its attributes and facts, which many kernels share.
             attributes = self.judge.effects.set_of(old.attributes)
             key = id(attributes), id(old.function), is_durable(old.name), bool(old.func or old.kern)
             known = self._of_equal.get(key)
@@ -117,19 +117,19 @@ class NodeComparer:
             if not any(map(is_of_function, found)):
                 unproven = _unproven(old, here)
             if _COMPILED_CLUSTER in found and _CLUSTER in found and _same_cluster_attribute(old, here):
-                # The cluster that is compiled in is all that changed the cluster, and the cluster is what it changed.
+                # The compiled cluster alone changed the effective cluster: one difference.
                 found[_COMPILED_CLUSTER] = found.pop(_CLUSTER)._replace(field=_COMPILED_CLUSTER)
         if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
             numbers = old.func or old.kern, new.func or new.kern
         differences = [
             _as_correspondence(difference, contradictions.get(path))
             for path, difference in found.items()
-            if not _says_nothing(difference) and not _follows(path, found)
+            if not _is_irrelevant(difference) and not _follows(path, found)
         ]
         return NodeComparison(differences, unproven, numbers)
 
     def _contradictions(self, old: NodeSignature, new: NodeSignature) -> dict[str, tuple[str, str]]:
-        """Return, by path, the identities of the two nodes that contradict what most nodes say, in words."""
+        """Return, by path, contradictions of two nodes' handles with the correspondence, as texts."""
         correspondence = self._correspondence
         if correspondence is None:
             return {}
@@ -150,7 +150,7 @@ class NodeComparer:
 
 
 def _unproven(old: KernelNodeSignature, new: KernelNodeSignature) -> list[Difference]:
-    """Return what of two functions is not known. Equal machine code proves all but what is set at run time."""
+    """Return the unknowns of two functions. Equal machine code proves everything but settings made at run time."""
     if not is_durable(old.name):
         return [by_rule("function.name-not-durable", ".name", old.name, new.name)]
     if old.function is None or None in (_code(old), _code(new)):
@@ -160,7 +160,7 @@ def _unproven(old: KernelNodeSignature, new: KernelNodeSignature) -> list[Differ
 
 
 def _as_correspondence(difference: Difference, texts: tuple[str, str] | None) -> Difference:
-    """Put words for numbers of one process: they mean nothing to a reader, how they contradict each other does."""
+    """Replace process-local numbers by a description of the contradiction."""
     return difference if texts is None else difference._replace(old=texts[0], new=texts[1])
 
 
@@ -170,12 +170,12 @@ def _same_cluster_attribute(old: KernelNodeSignature, new: KernelNodeSignature) 
 
 
 def _follows(path: str, found: Container[str]) -> bool:
-    """Say whether a location's id differs because its type does: only of a device it is an ordinal."""
+    """Whether a location's id differs only because its type does: it is an ordinal for devices only."""
     return path.endswith(".location_id") and path.removesuffix("_id") + "_type" in found
 
 
-def _says_nothing(difference: Difference) -> bool:
-    """Say whether an attribute without effect was asked for on one side only, and had no value there either."""
+def _is_irrelevant(difference: Difference) -> bool:
+    """Whether an attribute without effect was queried on one side only, and had no value there."""
     states = {difference.old, difference.new}
     return difference.verdict is Verdict.HARMLESS and ABSENT in states and states <= WITHOUT_VALUE
 

@@ -1,4 +1,4 @@
-"""Two graphs of one capture: what a comparison of two runs leaves out, and an update in that process does not."""
+"""Graphs of one capture: add what an update within one process shows and a comparison of runs does not."""
 
 import re
 from collections.abc import Iterable
@@ -12,17 +12,17 @@ from sigcontract.update import MAX_ALSO, Difference
 __all__ = ["with_prediction"]
 
 _NODE: Final = re.compile(r"nodes\[(\d+)\]")
-#: Refusals that say that the graphs are built otherwise, which a diff reports as nodes and edges of its own.
+#: Refusals for different topology, which a diff reports as nodes and edges.
 _STRUCTURE: Final = ("topology.", "edge.", "node.")
-#: What keeps the functions of two runs from being proved one.
+#: Rules for functions of two runs that are not proven equal.
 _OF_TWO_RUNS: Final = frozenset({"function.code-unknown", "function.facts-unknown", "function.name-not-durable"})
 
 
 def with_prediction(found: GraphChanges, prediction: UpdatePrediction) -> GraphChanges:
-    """Return the changes, and what an update refuses, keeps stale or leaves open that is not among them.
+    """Return the changes plus the prediction's findings that are not among them.
 
-    In one process another context is refused and another handle is another function, whichever two runs show. What two
-    runs cannot prove of functions needs no proof there, unless the update is refused before it gets to them.
+    In one process, another context is refused and another handle is another function. Functions unproven between two
+    runs are identified by handle there, unless the update is refused first.
     """
     kept = found.changes
     if prediction.result is UpdateResult.SUCCESS:
@@ -36,10 +36,10 @@ def with_prediction(found: GraphChanges, prediction: UpdatePrediction) -> GraphC
         if (not finding.verdict.safe or (dropped and finding.path.endswith(".func")))
         and finding.path not in known
         and not (finding.rule.startswith(_STRUCTURE) and Verdict.REJECTED in verdicts)
-        # What is not known of two functions is reported in terms of two runs already.
+        # Unknowns of two functions are already reported.
         and not (finding.verdict is Verdict.UNDETERMINED and Verdict.UNDETERMINED in verdicts)
     ]
-    return found._replace(changes=sorted([*kept, *_as_changes(found, added)], key=_first_place))
+    return found._replace(changes=sorted([*kept, *_as_changes(found, added)], key=_first_index))
 
 
 def _as_changes(found: GraphChanges, findings: Iterable[Finding]) -> list[Change]:
@@ -71,5 +71,5 @@ def _end_of_node(path: str) -> int:
     return 0 if node is None else node.end()
 
 
-def _first_place(change: Change) -> int:
+def _first_index(change: Change) -> int:
     return change.indices[0].at if change.indices else -1

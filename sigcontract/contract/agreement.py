@@ -1,11 +1,11 @@
 """Compare graphs with golden ones; decide whether each difference passes, and by what."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from sigcontract.compare import compare_dumps, diff, gate
+from sigcontract.compare import DumpComparison, compare_dumps, gate
 from sigcontract.contract.baseline_dumps import GoldenDumps
 from sigcontract.contract.clause_checks import Answer, clause_check, worst_answer
 from sigcontract.contract.contract_file import NEVER_PASS, ContractFile
@@ -26,7 +26,7 @@ from sigcontract.model import (
     WorstVerdict,
 )
 
-__all__ = ["Agreement"]
+__all__ = ["Agreement", "OnComparison"]
 
 #: The `compare.gate` that fails what exceeds the worst verdict allowed. None: no known verdict fails.
 _GATES: Final[dict[WorstVerdict, str | None]] = {
@@ -43,6 +43,10 @@ _WORST: Final[DecidedBy] = "worst"
 _ENVIRONMENT: Final = frozenset({"environment.driver", "environment.device"})
 
 
+#: Is called with the golden dump, as the contract names it, and the comparison with it of the graphs of one clause.
+OnComparison = Callable[[str, DumpComparison], None]
+
+
 class _Terms(NamedTuple):
     """Differences that one clause allows."""
 
@@ -56,14 +60,20 @@ class Agreement:
     """Compares a dump with the golden dumps of a contract, once per golden dump and policy."""
 
     def __init__(
-        self, dump: SignatureDump, file: ContractFile, profile: DriverProfile | None, suppressions: Suppressions
+        self,
+        dump: SignatureDump,
+        file: ContractFile,
+        profile: DriverProfile | None,
+        suppressions: Suppressions,
+        on_comparison: OnComparison,
     ) -> None:
         self._dump = dump
         self._file = file
         self._profile = profile
         self._suppressions = suppressions
         self._goldens = GoldenDumps()
-        self._diffs: dict[tuple[str, str], DumpDiff] = {}
+        self._on_comparison = on_comparison
+        self._comparisons: dict[tuple[str, str], DumpComparison] = {}
 
     def checks(self, clauses: Sequence[tuple[str, GraphClause]]) -> Iterator[ClauseCheck]:
         """Yield the check of each clause with a golden dump, and one of the environment per golden dump."""
@@ -77,31 +87,33 @@ class Agreement:
             if not self._file.beside(golden).exists():
                 yield self._missing(at, golden)
                 continue
-            found = self._diff(golden, policy)
+            found = self._comparison(golden, policy)
             if (golden, policy) not in seen:
                 seen.add((golden, policy))
-                yield self._environment(at, golden, found)
+                yield self._environment(at, golden, found.diff)
             if clause.golden_graph is not None:
-                found = self._diff_from_one(golden, clause.golden_graph, policy, clause)
-            for graph in found.graphs:
-                if any(matches(clause.label, label) for label in _labels(graph)):
-                    yield self._graph(path, clause, golden, graph, found)
+                found = self._comparison_with_one(golden, clause.golden_graph, policy, clause)
+            found = _only(found, clause.label)
+            self._on_comparison(golden, found)
+            for graph in found.diff.graphs:
+                yield self._graph(path, clause, golden, graph, found.diff)
 
-    def _diff(self, golden: str, policy: str) -> DumpDiff:
+    def _comparison(self, golden: str, policy: str) -> DumpComparison:
         key = golden, policy
-        if key not in self._diffs:
+        if key not in self._comparisons:
             old = self._goldens.dump(self._file.beside(golden))
-            self._diffs[key] = diff(old, self._dump, self._profile, policy=policy)
-        return self._diffs[key]
+            self._comparisons[key] = compare_dumps(old, self._dump, self._profile, policy=policy)
+        return self._comparisons[key]
 
-    def _diff_from_one(self, golden: str, label: str, policy: str, clause: GraphClause) -> DumpDiff:
+    def _comparison_with_one(self, golden: str, label: str, policy: str, clause: GraphClause) -> DumpComparison:
         """Compare every graph of a clause with one golden graph."""
         old = self._goldens.dump(self._file.beside(golden))
         self._goldens.graph(self._file.beside(golden), label)
         pairs = [(label, entry.label) for entry in self._dump.graphs if matches(clause.label, entry.label)]
         if not pairs:
-            return replace(self._diff(golden, policy), graphs=())
-        return compare_dumps(old, self._dump, self._profile, policy=policy, pairs=pairs).diff
+            whole = self._comparison(golden, policy)
+            return whole._replace(diff=replace(whole.diff, graphs=()), changes=())
+        return compare_dumps(old, self._dump, self._profile, policy=policy, pairs=pairs)
 
     def _environment(self, at: str, golden: str, found: DumpDiff) -> ClauseCheck:
         whole = replace(found, graphs=())
@@ -218,6 +230,17 @@ def _field(path: str) -> str:
 
 def _is_within(name: str, field: str) -> bool:
     return name == field or (name.startswith(field) and name[len(field)] in ".[")
+
+
+def _only(found: DumpComparison, pattern: str) -> DumpComparison:
+    """Return a comparison with the graphs that have a label of a pattern."""
+    kept = [
+        (graph, changes)
+        for graph, changes in zip(found.diff.graphs, found.changes, strict=True)
+        if any(matches(pattern, label) for label in _labels(graph))
+    ]
+    graphs = tuple(graph for graph, _ in kept)
+    return found._replace(diff=replace(found.diff, graphs=graphs), changes=tuple(changes for _, changes in kept))
 
 
 def _labels(graph: GraphDiff) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from datetime import date
 
 from msgspec.structs import replace
 
-from sigcontract.contract.agreement import Agreement
+from sigcontract.compare import DumpComparison
+from sigcontract.contract.agreement import Agreement, OnComparison
 from sigcontract.contract.clause_checks import Answer, clause_check, worst_answer
 from sigcontract.contract.contract_file import ContractFile
 from sigcontract.contract.patterns import Demangler, matches
@@ -32,9 +33,19 @@ from sigcontract.wire import explains_invalid, load
 __all__ = ["check_dump", "graph_clauses"]
 
 
+def _kept_by_nobody(golden: str, comparison: DumpComparison) -> None:
+    """Take a comparison that nobody draws."""
+
+
 @explains_invalid("dump")
-def check_dump(
-    dump: SignatureDump, file: ContractFile, *, dump_name: str, today: date, demangle: Demangler
+def check_dump(  # noqa: PLR0913  a dump, a contract, and what neither of them says
+    dump: SignatureDump,
+    file: ContractFile,
+    *,
+    dump_name: str,
+    today: date,
+    demangle: Demangler,
+    on_comparison: OnComparison = _kept_by_nobody,
 ) -> CheckReport:
     """Check a dump against a contract.
 
@@ -51,6 +62,9 @@ def check_dump(
     demangle
         Returns the C++ name of a mangled kernel name, or the name unchanged if it cannot be demangled; then a match
         with a pattern of demangled names is undetermined.
+    on_comparison
+        Called for each clause with a golden dump: with the name of that dump in the contract, and the comparison of the
+        clause's graphs.
 
     Returns
     -------
@@ -66,7 +80,7 @@ def check_dump(
         A golden dump or a profile cannot be read.
     """
     suppressions = Suppressions(file, today, demangle)
-    clauses = [_suppressed(check, suppressions) for check in _checks(dump, file, suppressions, demangle)]
+    clauses = [_suppressed(check, suppressions) for check in _checks(dump, file, suppressions, demangle, on_comparison)]
     uses = suppressions.uses()
     clauses += [_expired(use, file, today) for use in uses if use.state == "expired"]
     return CheckReport(
@@ -89,7 +103,11 @@ def graph_clauses(file: ContractFile) -> list[tuple[str, GraphClause]]:
 
 
 def _checks(
-    dump: SignatureDump, file: ContractFile, suppressions: Suppressions, demangle: Demangler
+    dump: SignatureDump,
+    file: ContractFile,
+    suppressions: Suppressions,
+    demangle: Demangler,
+    on_comparison: OnComparison,
 ) -> Iterator[ClauseCheck]:
     if file.contract.driver:
         driver = _driver(dump.environment, file)
@@ -105,7 +123,7 @@ def _checks(
         yield from uncovered_checks(dump, file, explicit)
     yield from graph_structure_checks(dump, file, explicit, demangle)
     yield from executables_checks(dump, file, profile if file.contract.profile else named_profile(dump))
-    yield from Agreement(dump, file, profile, suppressions).checks(clauses)
+    yield from Agreement(dump, file, profile, suppressions, on_comparison).checks(clauses)
 
 
 def _suppressed(check: ClauseCheck, suppressions: Suppressions) -> ClauseCheck:

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from os.path import normpath
 from typing import Any, Final
 
-from sigcontract.contract.contract_file import ContractFile, escaped
+from sigcontract.contract.contract_file import ContractFile
 from sigcontract.model import CheckAnswer as Answer, ClauseCheck
+from sigcontract.wire import escaped_name
 
 __all__ = ["Answer", "answer_of_bounds", "bounds_words", "clause_check", "worst_answer"]
 
@@ -41,7 +42,7 @@ def clause_check(  # noqa: PLR0913  keyword arguments, one per field of the resu
         expected=expected,
         found=found,
         advice=advice,
-        golden=None if golden is None else escaped(normpath(file.beside(golden))),
+        golden=None if golden is None else escaped_name(normpath(file.beside(golden))),
         golden_line=golden_line,
         suppression=None,
         findings=findings,

@@ -1,8 +1,10 @@
 """Read a contract (TOML): every fault is listed with its path and line; unknown keys and names are faults."""
 
+import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import date, datetime, time
+from itertools import accumulate, islice
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,12 +15,22 @@ from sigcontract.contract.lines import TomlLines
 from sigcontract.errors import ContractError, DecodeError, InvariantError, LimitError, RecordError
 from sigcontract.model import NODE_RECORDS, AttributeId, Contract, GraphClause
 from sigcontract.update import POLICIES, RULES
-from sigcontract.wire import decode, document_bytes, faults
+from sigcontract.wire import MAX_FAULTS, MAX_NESTING, decode, document_bytes, escaped_name, faults
 
 __all__ = ["CLAUSE_RULES", "NEVER_PASS", "ContractFile", "contract_faults", "load_contract"]
 
 #: Largest contract file, in bytes: people write them.
 _MAX_BYTES = 1 << 20
+#: Strings and comments of TOML, in which brackets and dots are text.
+_TEXT = re.compile(
+    r'''"""(?>[^"\\]|\\.|"(?!""))*"{3,5}|'{3}(?>[^']|'(?!''))*'{3,5}|"(?>[^"\\\n]|\\.)*"|'[^'\n]*'|\#[^\n]*''',
+    re.DOTALL,
+)
+_LONG_KEY = re.compile(rf"(?<![\w-])(?>[\w-]+[ \t]*\.[ \t]*){{{MAX_NESTING}}}")
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
+#: Unknown names that get a suggestion: each search takes milliseconds.
+_NAMES_LOOKED_UP = 20
+_LONGEST_LOOKED_UP = 100
 
 #: Rule ids of the clauses themselves, with what each checks.
 CLAUSE_RULES = {
@@ -71,7 +83,7 @@ class ContractFile(NamedTuple):
     @property
     def name(self) -> str:
         r"""The file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
-        return escaped(self.path)
+        return escaped_name(self.path)
 
     def beside(self, name: str) -> Path:
         """Return the path of a file named in the contract."""
@@ -95,29 +107,30 @@ def load_contract(path: str) -> ContractFile:
     return ContractFile(contract, path, lines)
 
 
-def escaped(path: str) -> str:
-    """Return a path as valid UTF-8, other bytes escaped."""
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def contract_faults(contract: Contract) -> list[RecordError]:
     """Return references to unknown rules, policies, fields and dates."""
-    found = list(_policy_faults(contract.policy, "$.policy"))
-    found += [*_field_faults(contract.vary, "$.vary"), *_rule_faults(contract.rules, "$.rules")]
+    return list(_faults(contract))
+
+
+def _faults(contract: Contract) -> Iterator[RecordError]:
+    names = _Names()
+    yield from _policy_faults(contract.policy, "$.policy")
+    yield from _field_faults(contract.vary, "$.vary")
+    yield from _rule_faults(contract.rules, "$.rules", names)
     for place, clause in enumerate(contract.graph):
-        found += _clause_faults(clause, contract, f"$.graph[{place}]")
+        yield from _clause_faults(clause, contract, f"$.graph[{place}]", names)
     for place, executables in enumerate(contract.executables):
-        found += _policy_faults(executables.policy, f"$.executables[{place}].policy")
+        yield from _policy_faults(executables.policy, f"$.executables[{place}].policy")
+    known = CLAUSE_RULES.keys() | RULES.keys()
     for place, suppression in enumerate(contract.suppress):
         path = f"$.suppress[{place}]"
-        found += _known_rule(suppression.rule, f"{path}.rule", CLAUSE_RULES.keys() | RULES.keys())
+        yield from names.faults(suppression.rule, f"{path}.rule", known)
         if not suppression.reason.strip():
-            found.append(InvariantError("a suppression needs a reason", path=f"{path}.reason"))
+            yield InvariantError("a suppression needs a reason", path=f"{path}.reason")
         try:
             date.fromisoformat(suppression.expires)
         except ValueError:
-            found.append(InvariantError(f"no such date: {suppression.expires}", path=f"{path}.expires"))
-    return found
+            yield InvariantError(f"no such date: {suppression.expires}", path=f"{path}.expires")
 
 
 def _read(path: str) -> tuple[Contract | None, TomlLines, list[RecordError]]:
@@ -130,20 +143,28 @@ def _read(path: str) -> tuple[Contract | None, TomlLines, list[RecordError]]:
     if found:
         return None, lines, found
     contract = decode(data, expect=Contract)
-    return contract, lines, contract_faults(contract)
+    return contract, lines, list(islice(_faults(contract), MAX_FAULTS))
 
 
 def _text_and_json(data: bytes) -> tuple[str, bytes]:
     """Return a TOML file as text and as JSON. Raises RecordError if it is not TOML."""
     try:
         text = data.decode()
-        return text, msgspec.json.encode(_with_dates_as_text(tomllib.loads(text)))
     except UnicodeDecodeError as error:
         raise DecodeError(f"not UTF-8: {error.reason}", code="malformed") from error
-    except ValueError as error:  # TOMLDecodeError, and int() on thousands of digits
+    _check_nesting(text)
+    try:
+        return text, msgspec.json.encode(_with_dates_as_text(tomllib.loads(text)))
+    except (ValueError, OverflowError) as error:  # TOMLDecodeError; int() and msgspec on many digits
         raise DecodeError(f"not TOML: {error}", code="malformed") from error
-    except RecursionError as error:
-        raise LimitError("tables are nested too deeply for a contract", code="nesting") from error
+
+
+def _check_nesting(text: str) -> None:
+    """Raise LimitError for deep brackets and keys of many parts: tomllib recurses on them, or takes quadratic time."""
+    bare = _TEXT.sub("x", text)
+    depth = max(accumulate(_STEPS.get(character, 0) for character in re.findall(r"[\[\]{}]", bare)), default=0)
+    if depth > MAX_NESTING or _LONG_KEY.search(bare):
+        raise LimitError(f"tables are nested more than {MAX_NESTING} deep; a contract is flat", code="nesting")
 
 
 def _with_dates_as_text(value: Any) -> Any:
@@ -157,11 +178,11 @@ def _with_dates_as_text(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | datetime | time) else value
 
 
-def _clause_faults(clause: GraphClause, contract: Contract, path: str) -> Iterator[RecordError]:
+def _clause_faults(clause: GraphClause, contract: Contract, path: str, names: "_Names") -> Iterator[RecordError]:
     if clause.policy is not None:
         yield from _policy_faults(clause.policy, f"{path}.policy")
     yield from _field_faults(clause.vary, f"{path}.vary")
-    yield from _rule_faults(clause.rules, f"{path}.rules")
+    yield from _rule_faults(clause.rules, f"{path}.rules", names)
     if clause.golden is None and contract.golden is None:
         for key in ("golden_graph", "policy", "worst", "vary", "rules"):
             if getattr(clause, key):
@@ -173,20 +194,32 @@ def _policy_faults(policy: str, path: str) -> Iterator[RecordError]:
         yield InvariantError(f"no policy {policy!r}; policies: {', '.join(POLICIES)}", path=path)
 
 
-def _rule_faults(rules: dict[str, Any], path: str) -> Iterator[RecordError]:
+def _rule_faults(rules: dict[str, Any], path: str, names: "_Names") -> Iterator[RecordError]:
     for rule in rules:
-        yield from _known_rule(rule, f"{path}.{rule}", RULES.keys())
+        yield from names.faults(rule, f"{path}.{rule}", RULES.keys())
 
 
-def _known_rule(rule: str, path: str, known: Any) -> Iterator[RecordError]:
-    if rule in NEVER_PASS:
-        yield InvariantError(f"{rule} cannot be allowed or suppressed", path=path)
-    elif rule not in known:
+class _Names:
+    """Look up rules; suggest the nearest known rule for the first unknown ones."""
+
+    def __init__(self) -> None:
+        self._looked_up = 0
+
+    def faults(self, rule: str, path: str, known: Collection[str]) -> Iterator[RecordError]:
+        if rule in NEVER_PASS:
+            yield InvariantError(f"{rule} cannot be allowed or suppressed", path=path)
+        elif rule not in known:
+            hint = self._hint(rule, known)
+            yield InvariantError(f"no rule {rule!r}{hint}; `sigcontract rules` lists them", path=path)
+
+    def _hint(self, rule: str, known: Collection[str]) -> str:
+        if self._looked_up == _NAMES_LOOKED_UP or len(rule) > _LONGEST_LOOKED_UP:
+            return ""
         from difflib import get_close_matches  # noqa: PLC0415  only for an unknown rule
 
+        self._looked_up += 1
         near = get_close_matches(rule, known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        yield InvariantError(f"no rule {rule!r}{hint}; `sigcontract rules` lists them", path=path)
+        return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _field_faults(fields: tuple[str, ...], path: str) -> Iterator[RecordError]:

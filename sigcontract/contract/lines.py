@@ -9,6 +9,8 @@ _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
 _TABLE = re.compile(rf"\s*(\[\[?)\s*({_KEY})\s*\]")
 _ASSIGNMENT = re.compile(rf"\s*({_KEY})\s*=")
+#: A longer path is found at the line of what holds it.
+_LONGEST = 1000
 _MULTILINE = re.compile(r'"""|\'\'\'')
 
 
@@ -26,10 +28,11 @@ class TomlLines:
             header = _TABLE.match(line)
             if header:
                 table = self._table(_parts(header[2]), array=header[1] == "[[")
-                self._lines.setdefault(table, number)
+                if len(table) <= _LONGEST:
+                    self._lines.setdefault(table, number)
                 continue
             key = _ASSIGNMENT.match(line)
-            if key:
+            if key and len(table) + len(key[1]) <= _LONGEST:
                 path = ".".join([*([table] if table else []), *_parts(key[1])])
                 self._lines.setdefault(path, number)
 

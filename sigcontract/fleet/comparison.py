@@ -76,7 +76,7 @@ def compare_fleet(
     found = read_sources(dumps, verify=verify, progress=progress)
     fleet = _Fleet(found, *_expected(found, reference), pattern)
     unreadable = list(found.unreadable)
-    verified = {source.name for source in found.sources} if verify else set()
+    verified = {source.path for source in found.sources} if verify else set()
     while broken := fleet.broken(verified, progress):
         # Dumps that contradict their headers have formed classes; regroup without them.
         unreadable += broken.values()
@@ -130,17 +130,17 @@ class _Fleet:
         Skips dumps in ``verified``, and adds those it checks.
         """
         wanted = self.representatives if self.reference is None else [self.reference, *self.representatives]
-        rows = [row for row in dict.fromkeys(wanted) if self.sources[row].name not in verified]
-        broken = {self.sources[row].name: why for row, why in unverified(self.decoded, self.members, rows, progress)}
-        verified.update(self.sources[row].name for row in rows)
-        reference = None if self.reference is None else broken.get(self.sources[self.reference].name)
+        rows = [row for row in dict.fromkeys(wanted) if self.sources[row].path not in verified]
+        broken = {self.sources[row].path: why for row, why in unverified(self.decoded, self.members, rows, progress)}
+        verified.update(self.sources[row].path for row in rows)
+        reference = None if self.reference is None else broken.get(self.sources[self.reference].path)
         if reference is not None:
             raise UsageError(f"the reference cannot be used: {reference.reason}")
         return broken
 
     def without(self, broken: Collection[str]) -> "_Fleet":
         """Return the fleet without some dumps."""
-        kept = tuple(source for source in self._found.sources if source.name not in broken)
+        kept = tuple(source for source in self._found.sources if source.path not in broken)
         return _Fleet(self._found._replace(sources=kept), *self._arguments)
 
     def details(self, classes: Classes, progress: Progress, number: int) -> Details:

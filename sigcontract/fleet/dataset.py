@@ -21,7 +21,7 @@ from sigcontract.model import (
 )
 from sigcontract.profiles import named_profile
 from sigcontract.update import NodeJudge, judged_key, judged_same
-from sigcontract.wire import portable_digest
+from sigcontract.wire import escaped_name, portable_digest
 
 __all__ = ["GRAPH_COLUMNS", "NODE_COLUMNS", "TABLES", "Exported", "export_dataset"]
 
@@ -176,7 +176,7 @@ def _write(
         try:
             dump = source.load(verify=True)
         except SigcontractError as error:
-            unreadable.append(Unreadable(source.name, str(error)))
+            unreadable.append(Unreadable(source.name, escaped_name(str(error))))
             continue
         for table, rows in _rows_of(arrow, source, dump):
             counts[table] += rows.num_rows

@@ -20,6 +20,7 @@ from sigcontract.model import (
 )
 from sigcontract.profiles import named_profile
 from sigcontract.update import RULES, same
+from sigcontract.wire import escaped_name
 
 __all__ = ["MOST_COMPARED", "Decoded", "Details", "details_of", "representatives", "unknown_gaps", "unverified"]
 
@@ -63,7 +64,7 @@ def unverified(
         try:
             decoded(row, verify=True)
         except SigcontractError as error:
-            yield row, Unreadable(members.sources[row].name, str(error))
+            yield row, Unreadable(members.sources[row].name, escaped_name(str(error)))
 
 
 def unknown_gaps(decoded: Decoded, members: Members, classes: Sequence[Classes]) -> Iterator[FleetGap]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sigcontract.errors import FileError, SigcontractError, UsageError
 from sigcontract.model import FleetDump, SignatureDump
-from sigcontract.wire import GraphHeader, Header, header_of, load, read_header
+from sigcontract.wire import GraphHeader, Header, check_regular, escaped_name, header_of, load, read_header
 
 __all__ = [
     "DumpInput",
@@ -25,7 +25,7 @@ __all__ = [
 #: Inputs: a directory of dumps, the file of a dump, or a dump in memory.
 DumpInput = str | os.PathLike[str] | SignatureDump
 
-_DUMP_NAME = re.compile(r"[^.].*\.dump\.(?:json|msgpack)(?:\.gz|\.zst)?")
+_DUMP_NAME = re.compile(r"[^.].*\.dump\.(?:json|msgpack)(?:\.gz|\.zst)?", re.DOTALL)
 
 #: Called before each step with its name, its number and the number of steps: ``headers``, 3, 64.
 Progress = Callable[[str, int, int], None]
@@ -42,8 +42,8 @@ class Source(NamedTuple):
 
     Attributes
     ----------
-    name
-        The path as given or found; of a dump in memory, its index among the inputs.
+    path
+        As given or found; of a dump in memory, its index among the inputs.
     header
         What precedes the tables. Its digests are claims until the dump is verified.
     held
@@ -52,7 +52,7 @@ class Source(NamedTuple):
         Inode, size and time of the last write, by which a later change is detected; None for a dump in memory.
     """
 
-    name: str
+    path: str
     header: Header
     held: SignatureDump | None
     stamp: _Stamp | None
@@ -61,7 +61,12 @@ class Source(NamedTuple):
         """Return the whole dump, its digests checked on demand. Raises as `sigcontract.load`."""
         if self.held is not None:
             return self.held
-        return load(self.name, expect=SignatureDump, verify=verify)
+        return load(self.path, expect=SignatureDump, verify=verify)
+
+    @property
+    def name(self) -> str:
+        """The path as a report can hold it."""
+        return escaped_name(self.path)
 
     @property
     def graphs(self) -> tuple[GraphHeader, ...]:
@@ -137,15 +142,17 @@ def read_sources(inputs: Sequence[DumpInput], *, verify: bool = False, progress:
         where = f" in {', '.join(map(str, folders))}" if folders else ""
         raise UsageError(f"no dumps{where}; their names end in .dump.json or .dump.msgpack, also with .gz or .zst")
     sources, unreadable = [], []
-    for number, (name, dump) in enumerate(given, 1):
+    for number, (name, dump, searched) in enumerate(given, 1):
         progress("headers", number, len(given))
         try:
             if dump is None:
+                if searched:
+                    check_regular(name)
                 sources.append(_of_file(name, verify=verify))
             else:
                 sources.append(Source(name, header_of(dump), dump, None))
         except SigcontractError as error:
-            unreadable.append(Unreadable(name, str(error)))
+            unreadable.append(Unreadable(escaped_name(name), escaped_name(str(error))))
     return Found(tuple(sorted(sources, key=_by_rank)), tuple(unreadable), folders)
 
 
@@ -153,35 +160,37 @@ def changed_since(found: Found) -> Iterator[tuple[str, str]]:
     """Yield dumps that appeared, disappeared or were rewritten since the read, and which of these."""
     for source in found.sources:
         if source.stamp is not None:
-            now = _stamp_of(source.name)
+            now = _stamp_of(source.path)
             if now != source.stamp:
                 yield source.name, "disappeared" if now is None else "was rewritten"
     for folder, names in found.folders.items():
         try:
             present = {path.name for path in dump_files(folder)}
         except FileError:
-            yield str(folder), "disappeared"
+            yield escaped_name(str(folder)), "disappeared"
             continue
-        yield from ((str(folder / name), "appeared") for name in sorted(present - names))
+        yield from ((escaped_name(str(folder / name)), "appeared") for name in sorted(present - names))
 
 
 def _listed(
     inputs: Sequence[DumpInput], folders: dict[Path, frozenset[str]]
-) -> Iterator[tuple[str, SignatureDump | None]]:
+) -> Iterator[tuple[str, SignatureDump | None, bool]]:
+    """Yield the name of each dump, the dump where it was given, and whether a search of a folder has found it."""
     seen: set[str] = set()
     for number, given in enumerate(inputs):
         if isinstance(given, SignatureDump):
-            yield f"dump {number}", given
+            yield f"dump {number}", given, False
             continue
         paths: Iterable[Path] = (Path(given),)
-        if Path(given).is_dir():
+        searched = Path(given).is_dir()
+        if searched:
             paths = dump_files(Path(given))
             folders[Path(given)] = frozenset(path.name for path in paths)
         for path in paths:
             real = os.path.realpath(path)
             if real not in seen:
                 seen.add(real)
-                yield str(path), None
+                yield str(path), None, searched
 
 
 def _of_file(name: str, *, verify: bool) -> Source:

@@ -154,8 +154,11 @@ class GraphSignature(Record, frozen=True, kw_only=True):
     @property
     def sinks(self) -> tuple[int, ...]:
         """Indices of the nodes that nothing depends on, in the driver's order."""
-        needed = {dependency.node for dependencies in self.dependencies for dependency in dependencies}
-        return tuple(index for index in range(len(self.nodes)) if index not in needed)
+        needed = bytearray(len(self.nodes))
+        for dependencies in self.dependencies:
+            for dependency in dependencies:
+                needed[dependency.node] = 1
+        return tuple(index for index, is_needed in enumerate(needed) if not is_needed)
 
     def walk(self) -> Iterator[tuple[str, NodeSignature]]:
         """Yield every node with its path (``nodes[3].graph.nodes[0]``), children and readable bodies included."""

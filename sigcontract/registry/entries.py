@@ -73,7 +73,7 @@ class Member:
     graph
         The graph.
     group
-        Its group.
+        Its group; another one after `GraphExecRegistry.seal` under ``share-updatable``.
     shared
         The executable it replays through; None once released.
     reason
@@ -84,7 +84,7 @@ class Member:
 
     def __init__(self, graph: RegisteredGraph, group: GroupState, shared: SharedExec, reason: Reason) -> None:
         self.graph: Final = graph
-        self.group: Final = group
+        self.group = group
         self.shared: SharedExec | None = shared
         self.reason = reason
 
@@ -97,7 +97,7 @@ class ExecGroup:
     index
         Position in the order of first arrival, from 0.
     key
-        The policy's key.
+        The policy's key; under ``share-updatable`` that of ``share-functions``, of the graph that came first.
     epochs
         Function handle and epoch of each handle that was reused, see `HandleEpochs`.
     open
@@ -145,26 +145,28 @@ class GraphEntry:
     ----------
     label
         Its name in events and reports.
-    group
-        Its group.
     """
 
-    __slots__ = ("_member", "_origin", "_owner", "_reentry", "group", "label")
+    __slots__ = ("_member", "_origin", "_owner", "_reentry", "label")
 
     def __init__(self, owner: EntryOwner, member: Member) -> None:
         self._owner = owner
         self._origin = owner.origin
         self._reentry = owner.reentry
         self._member = member
-        self.group: Final = member.group.view
         self.label: Final = member.graph.label
 
     def __repr__(self) -> str:
         return f"<GraphEntry {self.label!r}: group {self.group.index}, {self.reason.code}>"
 
     @property
+    def group(self) -> ExecGroup:
+        """Its group. Changes when `GraphExecRegistry.seal` puts groups together."""
+        return self._member.group.view
+
+    @property
     def reason(self) -> Reason:
-        """Why it shares an executable or does not. Changes when a replay falls back."""
+        """Why it shares an executable or does not. Changes when a replay falls back, and with its group."""
         return self._member.reason
 
     @property

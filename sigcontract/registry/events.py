@@ -23,6 +23,7 @@ __all__ = [
     "ExecRebuilt",
     "FellBack",
     "GraphRegistered",
+    "GraphsRegrouped",
     "HandleReused",
     "RegistryClosed",
     "StreamsSerialised",
@@ -178,6 +179,24 @@ class HandleReused(Event, frozen=True, kw_only=True, tag="handle_reused"):
             f"{self.label}: handle {self.handle:#x} was {self.before} and is now {self.now}, so a module was unloaded; "
             "graphs registered with the old function must not be replayed"
         )
+
+
+class GraphsRegrouped(Event, frozen=True, kw_only=True, tag="graphs_regrouped"):
+    """``seal()`` moved graphs to fewer executables under ``share-updatable``; lists the graphs of each."""
+
+    level: ClassVar[int] = logging.INFO
+
+    graphs: Annotated[UInt32, Meta(description="Graphs registered and not released.")]
+    execs_before: Annotated[UInt32, Meta(description="Executables before.")]
+    execs: Annotated[
+        tuple[tuple[Text, ...], ...], Meta(description="Labels of the graphs of each remaining executable.")
+    ]
+    at_least: Annotated[UInt32, Meta(description="Lower bound: fewer executables are not proven safe.")]
+
+    def __str__(self) -> str:
+        count = len(self.execs)
+        fewest = "the fewest" if count == self.at_least else f"at least {self.at_least} are needed"
+        return f"sealed: {self.graphs} graphs, {self.execs_before} executables became {count} ({fewest})"
 
 
 class RegistryClosed(Event, frozen=True, kw_only=True, tag="registry_closed"):

@@ -20,6 +20,7 @@ from sigcontract.registry.reentry import Reentry
 from sigcontract.registry.registered_graph import RegisteredGraph, was_released
 from sigcontract.registry.shared_exec import RETIRED, SharedExec
 from sigcontract.registry.stats import RegistryStats
+from sigcontract.update import fewest_executables
 
 __all__ = ["Lifecycle"]
 
@@ -46,6 +47,9 @@ class Lifecycle:
         self.reentry: Final = Reentry()
         self._on_event = on_event
         self._lock = Lock()
+        #: Held over a regrouping; acquired before `_lock`.
+        self._regrouping = Lock()
+        self._regrouped = not placement.regroups
         self._registered = 0
         # Finalise this object, which entries also keep alive.
         finalizer = finalize(self, placement.pool.destroy_abandoned)
@@ -91,9 +95,38 @@ class Lifecycle:
         self.check_process()
         if self.reentry.defer(self.seal):
             return
-        with self._locked([]):
-            if self.state == "open":
-                self.state = "sealed"
+        events: list[Event] = []
+        try:
+            with self.reentry.entered():
+                with self._lock:
+                    if self.state == "open":
+                        self.state = "sealed"
+                if not self._regrouped:
+                    with self._regrouping:
+                        self._regroup(events)
+        finally:
+            self.settle(events)
+
+    def _regroup(self, events: list[Event]) -> None:
+        """Move graphs to the fewest executables, once.
+
+        The search holds no lock over the registry's state, so replays, releases and `close` continue: a subset of a
+        group is a group too.
+        """
+        placement = self.placement
+        with self._lock:
+            if self._regrouped or self.state != "sealed":
+                return
+            before = placement.shareable(events)
+        judge = placement.judge()
+        found = fewest_executables([member.graph.signature for member in before.members], before.shared_by, judge)
+        for group in found.groups:
+            with self._lock:
+                placement.put_together([before.members[number] for number in group], judge, events)
+        with self._lock:
+            if self.state == "sealed":
+                self._regrouped = True
+                events.append(placement.regrouped(before, found.at_least))
 
     def close(self, *, reset: bool) -> None:
         """Destroy every executable and release every graph. See `GraphExecRegistry.close`."""

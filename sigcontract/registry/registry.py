@@ -31,6 +31,7 @@ from sigcontract.registry.signature_registry import GroupReport, SignatureRegist
 from sigcontract.registry.stats import RegistryStats
 from sigcontract.registry.verification import doubt_of_update
 from sigcontract.update import (
+    SHARE_UPDATABLE,
     same,
 )
 from sigcontract.wire import (
@@ -40,7 +41,7 @@ from sigcontract.wire import (
 __all__ = ["GraphExecRegistry", "check_options"]
 
 #: Policies under which one executable may serve two graphs of one process.
-_POLICIES: Final = ("exact", "share", "share-functions")
+_POLICIES: Final = ("exact", "share", "share-functions", SHARE_UPDATABLE)
 
 #: CUgraphInstantiate_flags that affect neither instantiation nor where the executable may be launched:
 #: AUTO_FREE_ON_LAUNCH and USE_NODE_PRIORITY. UPLOAD and DEVICE_LAUNCH fix attributes before the first launch.
@@ -93,7 +94,7 @@ class GraphExecRegistry:
     driver
         The driver; by default this process's libcuda.
     policy
-        ``share``, ``share-functions`` or ``exact``.
+        ``share``, ``share-functions``, ``share-updatable`` or ``exact``.
     profile
         Driver profile; by default the shipped one of the running driver and device.
     on_undetermined
@@ -248,7 +249,18 @@ class GraphExecRegistry:
         entry.release()
 
     def seal(self) -> None:
-        """End registration; replay continues. Idempotent."""
+        """End registration; replay continues. Idempotent.
+
+        Under ``share-updatable``, graphs then move to the fewest executables that are proven safe, and executables
+        left without graphs are destroyed. Other threads may replay and release meanwhile. The event
+        `GraphsRegrouped` lists the graphs of each remaining executable.
+
+        Raises
+        ------
+        DriverCallError
+            An executable could not be instantiated. The registry is sealed and every entry launches its graph; the
+            next call continues.
+        """
         self._lifecycle.seal()
 
     def close(self, *, reset: bool = False) -> None:
@@ -287,6 +299,8 @@ class GraphExecRegistry:
                 signatures.register_alone(entry.signature, entry.label, entry.reason.findings)
             else:
                 signatures.register(entry.signature, entry.label)
+        if self.sealed:
+            signatures.seal()
         return signatures.report(nearest=nearest)
 
     def stats(self) -> RegistryStats:

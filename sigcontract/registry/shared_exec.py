@@ -102,6 +102,9 @@ class SharedExec:
         The graph it holds; None if unknown (an update was interrupted) or not instantiated.
     fixed
         The signature of its first launch, whose attributes can stay stale.
+    has_left
+        Whether a graph left its members (released, or moved to another executable). That graph is part of the
+        executable's history, and a thread may still be about to replay it: no graph of another group may join.
     cost_bytes
         Expected device memory, in bytes.
     """
@@ -127,6 +130,7 @@ class SharedExec:
         "first",
         "fixed",
         "handle",
+        "has_left",
         "held",
         "members",
     )
@@ -147,6 +151,7 @@ class SharedExec:
         self.first: Final = first
         self.members: Final[dict[object, None]] = {}
         self.fixed: GraphSignature | None = None
+        self.has_left = False
         #: Its state at the last admission, and the signature of the last launch since.
         self._state: ExecState | None = None
         self._ran: GraphSignature | None = None

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from sigcontract.errors import UsageError
+from sigcontract.errors import RegistryError, UsageError
 from sigcontract.model import (
     DriverProfile,
     EmptyNode,
@@ -16,6 +16,7 @@ from sigcontract.model import (
     UInt32,
 )
 from sigcontract.update import (
+    GROUPING_POLICIES,
     Group,
     Grouping,
     NodeJudge,
@@ -79,7 +80,8 @@ class SignatureRegistry:
     Parameters
     ----------
     policy
-        ``exact`` (every recorded field), ``share``, ``share-functions`` or ``portable``.
+        ``exact`` (every recorded field), ``share``, ``share-functions``, ``share-updatable`` or ``portable``. Under
+        ``share-updatable`` graphs are grouped as under ``share-functions`` until `seal`.
     profile
         What the driver can read and keeps stale. Without it, a graph with an unreadable attribute shares with none,
         unless NVIDIA's documentation or the code's compute capability proves the attribute has no effect.
@@ -93,7 +95,7 @@ class SignatureRegistry:
     """
 
     def __init__(self, policy: str = "exact", profile: DriverProfile | None = None, *, flags: int = 0) -> None:
-        check_policy(policy)
+        check_policy(policy, GROUPING_POLICIES)
         if profile is not None and not isinstance(profile, DriverProfile):
             raise wrong_type("profile", "DriverProfile", profile)
         self.policy: Final = policy
@@ -101,6 +103,7 @@ class SignatureRegistry:
         self._flags = flags
         self._grouping: Grouping[LabeledGraph] = Grouping(policy, NodeJudge(profile, flags))
         self._validated: dict[int, Record] = {}
+        self.sealed = False
 
     def __len__(self) -> int:
         return len(self._grouping.groups)
@@ -123,13 +126,16 @@ class SignatureRegistry:
         Returns
         -------
         Group
-            The same object for all graphs that are the same.
+            The same object for all graphs that are the same; under ``share-updatable`` only until `seal`.
 
         Raises
         ------
         RecordError
             The record is invalid; the registry is unchanged.
+        RegistryError
+            The registry is sealed (``sealed``).
         """
+        self._check_open()
         self._validate(signature)
         return self._grouping.add(self._labelled(signature, label))
 
@@ -140,9 +146,25 @@ class SignatureRegistry:
         ------
         RecordError
             The record is invalid; the registry is unchanged.
+        RegistryError
+            The registry is sealed (``sealed``).
         """
+        self._check_open()
         self._validate(signature)
         return self._grouping.add(self._labelled(signature, label), alone)
+
+    def seal(self) -> None:
+        """End registration; under ``share-updatable``, form the fewest groups of which every update is safe.
+
+        May be repeated. Groups that `register` returned before are not those of `groups` afterwards.
+        """
+        if not self.sealed:
+            self._grouping.seal()
+            self.sealed = True
+
+    def _check_open(self) -> None:
+        if self.sealed:
+            raise RegistryError("the registry is sealed; register graphs before seal()", code="sealed")
 
     def _labelled(self, signature: GraphSignature, label: str | None) -> LabeledGraph:
         return LabeledGraph(label=f"#{len(self._grouping)}" if label is None else label, graph=signature)

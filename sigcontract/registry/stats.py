@@ -31,6 +31,9 @@ class RegistryStats(Record, frozen=True, kw_only=True):
     unverified: Annotated[
         Size, Meta(description="Updates that the driver accepted and stand-in kernels did not confirm.")
     ]
+    merged: Annotated[
+        Size, Meta(description="Executables that seal() destroyed, since others serve their graphs (share-updatable).")
+    ]
     bytes_saved_estimate: Annotated[
         Size, Meta(description="Bytes: 10,240 for each node of each graph without its own executable.")
     ]

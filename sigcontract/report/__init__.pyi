@@ -24,11 +24,21 @@ from sigcontract.report.graph_table import (
 from sigcontract.report.groups_text import (
     render_groups as render_groups,
 )
+from sigcontract.report.html_check import (
+    check_html as check_html,
+)
 from sigcontract.report.html_diff import (
+    RanksPage as RanksPage,
     diff_html as diff_html,
 )
 from sigcontract.report.html_fleet import (
     fleet_html as fleet_html,
+)
+from sigcontract.report.html_groups import (
+    groups_html as groups_html,
+)
+from sigcontract.report.html_profile import (
+    profile_html as profile_html,
 )
 from sigcontract.report.html_show import (
     show_html as show_html,
@@ -76,6 +86,7 @@ from sigcontract.report.ranks_markdown import (
 from sigcontract.report.ranks_text import (
     fleet_text as fleet_text,
     gap_lines as gap_lines,
+    ranks_head as ranks_head,
 )
 from sigcontract.report.text import (
     diff_text as diff_text,

@@ -1,9 +1,11 @@
 """Results as workflow commands of GitHub Actions, with file and line."""
 
+from sigcontract.model import Verdict
 from sigcontract.report.cases import cases_of
 from sigcontract.report.github import command
 from sigcontract.report.names import safe
 from sigcontract.report.outcome import Case, Outcome, Place
+from sigcontract.report.phrases import counted
 
 __all__ = ["annotations"]
 
@@ -13,17 +15,23 @@ _RESULTS = 6
 
 
 def annotations(outcome: Outcome) -> str:
-    """Return one line for each case that does not pass, the failed first, and one on the whole at the end.
+    """Return one line for each case that does not pass, the failed first, then remarks, and one on the whole.
 
     GitHub shows no more than ten annotations of a level per step; the order decides which.
     """
-    cases = sorted(
-        (case for case in cases_of(outcome) if case.answer != "passed"), key=lambda c: _ORDER.index(c.answer)
-    )
+    found = cases_of(outcome)
+    cases = sorted((case for case in found if case.answer != "passed"), key=lambda case: _ORDER.index(case.answer))
     lines = [_annotation(case) for case in cases]
-    number = len(cases_of(outcome))
-    told = f"{outcome.answer}: {len(cases)} of {number} did not pass"
-    return "\n".join([*lines, command("notice", f"sigcontract {outcome.command}", told)]) + "\n"
+    lines += [
+        command("notice", safe(case.name), result.message, result.place or Place(""))
+        for case in found
+        for result in case.results
+        if result.remark
+    ]
+    whole = f"{outcome.answer}: {len(cases)} of {len(found)} did not pass"
+    stale = sum(result.passes and result.verdict == Verdict.STALE for case in found for result in case.results)
+    whole += f"; {counted(stale, 'stale finding')} allowed" if stale else ""
+    return "\n".join([*lines, command("notice", f"sigcontract {outcome.command}", whole)]) + "\n"
 
 
 def _annotation(case: Case) -> str:

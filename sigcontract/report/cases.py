@@ -19,6 +19,7 @@ from sigcontract.model import (
     RankDiffs,
     Verdict,
 )
+from sigcontract.report.contract_text import suppression_words
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.outcome import Answer, Case, CaseResult, Level, Outcome, Place
 from sigcontract.report.phrases import change_in, label_of, path_of
@@ -50,7 +51,10 @@ def cases_of(outcome: Outcome) -> list[Case]:
         case RankDiffs():
             return list(_of_ranks(record, outcome))
         case CheckReport():
-            return [_of_clause(check, record) for check in record.clauses]
+            return [
+                *(_of_clause(check, record) for check in record.clauses),
+                *(_unused(row, record) for row, use in enumerate(record.suppressions) if use.state == "unused"),
+            ]
         case GroupsReport():
             return list(_of_groups(record))
         case FleetReport():
@@ -139,6 +143,14 @@ def _justification(row: int | None, report: CheckReport) -> str | None:
     return safe(f"{use.reason} (until {use.expires})")
 
 
+def _unused(row: int, report: CheckReport) -> Case:
+    use = report.suppressions[row]
+    message = f"suppression of {suppression_words(row, report)}"
+    place = Place(report.contract, use.line)
+    result = CaseResult("contract.suppression-unused", "note", message, place=place, passes=True, remark=True)
+    return Case(safe(report.contract), safe(f"{result.rule} {use.rule} ({use.clause})"), "passed", (result,))
+
+
 def _of_groups(report: GroupsReport) -> Iterator[Case]:
     for gap in report.gaps:
         file = report.dumps[gap.dump]
@@ -164,7 +176,7 @@ def _apart(group: GraphGroup, report: GroupsReport) -> Iterator[CaseResult]:
     first = group.members[0]
     apart = "alone"
     if not group.alone and group.nearest is not None:
-        apart = f"apart from {shortened(group.nearest.graph.label, _NAME)}"
+        apart = f"differs from {shortened(group.nearest.graph.label, _NAME)}"
     for finding in findings:
         result = _result(finding, safe(first.label), Place(report.dumps[first.dump]))
         yield result._replace(level="note", message=f"{apart}: {result.message}", passes=True)

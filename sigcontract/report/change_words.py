@@ -20,7 +20,7 @@ _OF_FUNCTION = {
 }
 #: Words for a change instead of its field.
 _SAID = {
-    "child.wrapper": "wrapped otherwise",
+    "child.wrapper": "in other child graphs",
     "kernel.renamed": "renamed, same code",
     "node.type": "another type",
     "topology.dependency": "order of dependencies",

@@ -39,7 +39,7 @@ def _lines(report: CheckReport) -> Iterator[str]:
         yield from ("", f"Differences of {counted(len(wrong) - _DETAILS, 'more check')} in the JSON form.")
     if report.suppressions:
         yield from ("", "### Suppressions", "")
-        yield from (f"- {plain(suppression_words(use))}" for use in report.suppressions[:_ROWS])
+        yield from (f"- {plain(suppression_words(row, report))}" for row in range(len(report.suppressions[:_ROWS])))
         if len(report.suppressions) > _ROWS:
             yield f"- {counted(len(report.suppressions) - _ROWS, 'more suppression')} in the JSON form"
 

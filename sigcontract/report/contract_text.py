@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from sigcontract.model import CheckedFinding, CheckReport, ClauseCheck, Finding, SuppressionUse
+from sigcontract.model import CheckedFinding, CheckReport, ClauseCheck, Finding, Verdict
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_in, counted, path_of
 from sigcontract.update import RULES
@@ -34,10 +34,16 @@ def check_text(report: CheckReport, *, color: bool = False, width: int = 120) ->
 
 
 def check_head(report: CheckReport) -> str:
-    """Return one sentence: the answer, and of how many clauses."""
+    """Return one sentence: the answer, of how many clauses, and how many stale findings pass."""
     counts = [sum(check.answer == answer for check in report.clauses) for answer in _ORDER]
     told = [f"{number} {answer}" for number, answer in zip(counts, _ORDER, strict=True) if number]
-    return f"{report.answer}: {counted(len(report.clauses), 'check')}, {', '.join(told)}"
+    stale = sum(
+        each.answer == "passed" and each.finding.verdict is Verdict.STALE
+        for check in report.clauses
+        for each in check.findings
+    )
+    allowed = f"; {counted(stale, 'stale finding')} allowed" if stale else ""
+    return f"{report.answer}: {counted(len(report.clauses), 'check')}, {', '.join(told)}{allowed}"
 
 
 def clause_where(check: ClauseCheck, contract: str) -> str:
@@ -53,12 +59,17 @@ def finding_words(found: CheckedFinding, width: int = 60) -> str:
     return f"{finding.verdict}  {finding.rule}  {path_of(finding)}{subject}: {change_in(finding, width=width)}"
 
 
-def suppression_words(use: SuppressionUse) -> str:
+def suppression_words(row: int, report: CheckReport) -> str:
     """Return what became of a suppression, in one line."""
-    state = f"{use.state}, lets {counted(use.hidden, 'finding')} pass" if use.state == "used" else use.state
+    use = report.suppressions[row]
+    state: str = use.state
+    if use.state == "used":
+        findings = (each for check in report.clauses for each in check.findings if each.suppression == row)
+        stale = sum(each.finding.verdict is Verdict.STALE for each in findings)
+        state += f", lets {counted(use.hidden, 'finding')} pass{f', {stale} of them stale' if stale else ''}"
     if use.stale_kept:
         state += (
-            f"; {counted(use.stale_kept, 'stale finding')} it names do not pass: add stale = true if they are meant"
+            f"; {counted(use.stale_kept, 'stale finding')} it matches do not pass: add stale = true to include them"
         )
     return safe(f"{use.rule} until {use.expires}: {state} ({use.reason})")
 
@@ -77,8 +88,8 @@ def _lines(report: CheckReport, *, color: bool, width: int) -> Iterator[str]:
         yield from _clause(checks, report, width, color=color)
     if len(alike) > _CLAUSES:
         yield ""
-        yield f"… {counted(len(alike) - _CLAUSES, 'more kind')} of check; --format json has all"
-    yield from _suppressions(report.suppressions, report.contract, width)
+        yield f"… {counted(len(alike) - _CLAUSES, 'more kind')} of check; --format json lists all"
+    yield from _suppressions(report, width)
     for rule in sorted(told & RULES.keys()):
         yield ""
         yield f"{rule}: {told[rule].verdict}, {told[rule].evidence}"
@@ -110,7 +121,7 @@ def _body(check: ClauseCheck, width: int) -> Iterator[str]:
             finding_words(each), width, initial_indent="    ", subsequent_indent="      ", break_long_words=False
         )
     if len(kept) > _FINDINGS:
-        yield f"    … {counted(len(kept) - _FINDINGS, 'more difference')}; --format json has all"
+        yield f"    … {counted(len(kept) - _FINDINGS, 'more difference')}; --format json lists all"
 
 
 def _kept(check: ClauseCheck) -> list[CheckedFinding]:
@@ -123,10 +134,10 @@ def _wrapped(text: str, width: int) -> list[str]:
     return wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
 
 
-def _suppressions(uses: Sequence[SuppressionUse], contract: str, width: int) -> Iterator[str]:
-    if uses:
+def _suppressions(report: CheckReport, width: int) -> Iterator[str]:
+    if report.suppressions:
         yield ""
         yield "suppressions"
-    for use in uses:
+    for row, use in enumerate(report.suppressions):
         line = "" if use.line is None else f":{use.line}"
-        yield from _wrapped(f"{safe(contract)}{line}  {suppression_words(use)}", width)
+        yield from _wrapped(f"{safe(report.contract)}{line}  {suppression_words(row, report)}", width)

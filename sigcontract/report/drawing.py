@@ -70,7 +70,7 @@ class Drawing:
         for text in texts[:_CAUSES]:
             yield from self._page.wrapped(text, "  ")
         if len(texts) > _CAUSES:
-            yield f"  … and {len(texts) - _CAUSES} more distinct changes; --format json has every finding"
+            yield f"  … and {len(texts) - _CAUSES} more distinct changes; --format json lists every finding"
 
     def _changed(self, cause: Cause) -> str:
         value = self._page.room(2 * _VALUE, _BESIDE_VALUES) // 2

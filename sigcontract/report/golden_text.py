@@ -31,15 +31,15 @@ def disagreement_text(found: Agreement, *, color: bool = False, width: int = 110
 def _sentences(found: Agreement) -> Iterator[str]:
     match found.state:
         case "missing":
-            yield f"there is no golden yet for {_labels(found.recorded)}"
+            yield f"no golden yet for {_labels(found.recorded)}"
         case "unreadable":
             code = "" if found.error is None else f"[{found.error.code}]: {found.error}"
-            yield f"the golden cannot be used {safe(code)}"
+            yield f"the golden is invalid {safe(code)}"
         case "undetermined":
-            yield "the recording equals the golden as far as both were recorded; what was not recorded keeps a strict "
-            yield f"check from passing: {', '.join(found.open)}"
+            yield "the recording equals the golden as recorded, but unknowns fail a strict "
+            yield f"check: {', '.join(found.open)}"
         case "different" | "same":
-            yield f"{_labels(found.recorded)}: {'as in the golden' if found.agrees else 'not as in the golden'}"
+            yield f"{_labels(found.recorded)}: {'matches the golden' if found.agrees else 'differs from the golden'}"
     if found.golden is not None:
         yield from _of_another(found.golden, found.recorded)
 
@@ -47,10 +47,10 @@ def _sentences(found: Agreement) -> Iterator[str]:
 def _of_another(golden: SignatureDump, recorded: SignatureDump) -> Iterator[str]:
     """Yield in what the two are not of one kind: other graphs, another driver or device."""
     if {entry.label for entry in golden.graphs} != {entry.label for entry in recorded.graphs}:
-        yield f"the golden is of {_labels(golden)}: graphs were added, removed or renamed, or the file was copied"
+        yield f"the golden has {_labels(golden)}: graphs were added, removed or renamed, or the file was copied"
     old, new = _where(golden.environment), _where(recorded.environment)
     if old and new and old != new:
-        yield f"the golden was recorded under {old}, this is {new}: libraries choose kernels by device and driver"
+        yield f"the golden is from {old}, the recording from {new}: libraries select kernels by device and driver"
 
 
 def _where(environment: Environment) -> str:

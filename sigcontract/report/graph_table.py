@@ -22,4 +22,4 @@ def graph_lines(graph: GraphSignature, *, width: int = 110, most: int = _LINES) 
     listed = list(rows(graph, FunctionNumbers([graph])))
     table = table_lines(listed, folded_rows(listed), width, usual=usual_attributes(kernels_of([graph])))
     drawn = list(islice(table, most + 1))
-    return [head, *drawn[:most], *(["… and more; `sigcontract show` draws all of it"] if len(drawn) > most else [])]
+    return [head, *drawn[:most], *(["… cut; `sigcontract show` draws the whole graph"] if len(drawn) > most else [])]

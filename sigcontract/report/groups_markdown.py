@@ -32,7 +32,7 @@ def _lines(report: GroupsReport) -> Iterator[str]:
             saved = f", {policy.executables_saved} fewer than graphs, some {low:.1f} to {high:.1f} MB of device memory"
         head = f"{counted(policy.graphs, 'graph')}, {counted(policy.executables, 'executable')}{saved}"
         yield from ("", f"### {plain(policy.policy)}: {head}", "")
-        yield from ("| graphs | labels | kept apart from the nearest by |", "|---|---|---|")
+        yield from ("| graphs | labels | differences from the closest match |", "|---|---|---|")
         for group in policy.groups[:_GROUPS]:
             labels = [member.label for member in group.members]
             more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""

@@ -15,7 +15,7 @@ from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import change_of, counted
 from sigcontract.update import RULES
 
-__all__ = ["render_groups"]
+__all__ = ["STREAMS", "policy_head", "render_groups"]
 
 #: Reasons shown of one group, the worst first.
 _REASONS: Final = 3
@@ -26,9 +26,9 @@ _LABELS: Final = 12
 _LONE: Final = 12
 _NAME: Final = 56
 _MEGABYTE: Final = 10**6
-_STREAMS: Final = (
-    "an executable runs one launch at a time: graphs of one group that ran at once on several streams would wait for "
-    "each other; dumps do not record streams, so look before you share"
+STREAMS: Final = (
+    "launches of one executable are serialized: graphs of one group that run concurrently on several streams wait for "
+    "each other; dumps do not record streams, so check before you share"
 )
 
 
@@ -42,9 +42,9 @@ def render_groups(report: GroupsReport, others: Sequence[PolicyGroups] = (), *, 
     lines += [""] if lines else []
     lines += [line for policy in report.policies for line in (*_policy(policy, files), "")]
     if others:
-        lines += [f"other policies (--policy): {'; '.join(map(_head, others))}"]
+        lines += [f"other policies (--policy): {'; '.join(map(policy_head, others))}"]
     if any(policy.executables_saved for policy in report.policies):
-        lines += [f"memory is an estimate, {report.memory_source}", _STREAMS]
+        lines += [f"memory is an estimate, {report.memory_source}", STREAMS]
     broken = lines if width is None else [part for line in lines for part in _broken(line, width)]
     return "\n".join(broken).rstrip("\n") + "\n"
 
@@ -57,15 +57,16 @@ def _broken(line: str, width: int) -> list[str]:
     return wrap(line, width, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _head(found: PolicyGroups) -> str:
+def policy_head(found: PolicyGroups) -> str:
+    """Return what a policy gives, in one line."""
     if found.policy == "portable":
         groups = sum(len(group.members) > 1 for group in found.groups)
-        return f"portable: {counted(groups, 'group')} of the same in any process"
+        return f"portable: {counted(groups, 'group')} equal across processes"
     return f"{found.policy}: {counted(found.executables, 'executable')}{_saved(found)}"
 
 
 def _policy(found: PolicyGroups, files: Sequence[str]) -> Iterator[str]:
-    policy, _, rest = _head(found).partition(":")
+    policy, _, rest = policy_head(found).partition(":")
     yield f"{policy}: {counted(found.graphs, 'graph')},{rest}"
     several = [group for group in found.groups if len(group.members) > 1]
     for group in several[:_GROUPS]:
@@ -77,7 +78,7 @@ def _policy(found: PolicyGroups, files: Sequence[str]) -> Iterator[str]:
     for group in lone[:_LONE]:
         yield from _alone(group, files, only=len(found.groups) == 1)
     if len(lone) > _LONE:
-        yield f"  and {counted(len(lone) - _LONE, 'more graph')} that share with none; --format json lists them"
+        yield f"  and {counted(len(lone) - _LONE, 'more graph')} that share with no other; --format json lists them"
 
 
 def _members(group: GraphGroup, files: Sequence[str]) -> str:
@@ -102,10 +103,10 @@ def _size(size_bytes: int) -> str:
 def _alone(group: GraphGroup, files: Sequence[str], *, only: bool) -> Iterator[str]:
     name = _name(group.members[0], files)
     if group.alone:
-        yield f"  alone: {name}; no other can join it"
+        yield f"  alone: {name}; no other graph can join"
         yield from _reasons(group.alone, "    ")
     elif only:
-        yield f"  alone: {name}; there is no other to compare it with"
+        yield f"  alone: {name}; no other graph to compare with"
     else:
         yield f"  alone: {name}"
         yield from _nearest(group, files, "    ")
@@ -113,7 +114,7 @@ def _alone(group: GraphGroup, files: Sequence[str], *, only: bool) -> Iterator[s
 
 def _nearest(group: GraphGroup, files: Sequence[str], indent: str) -> Iterator[str]:
     if group.nearest is not None:
-        yield f"{indent}nearest is {_name(group.nearest.graph, files)}, kept apart by"
+        yield f"{indent}closest match: {_name(group.nearest.graph, files)}; differences:"
         yield from _reasons(group.nearest.findings, f"{indent}  ")
 
 

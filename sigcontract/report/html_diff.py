@@ -1,28 +1,24 @@
-"""A diff as one HTML page: environment, distinct changes, both graphs side by side, every node in full."""
+"""Diffs as one HTML page: environment, distinct changes, both graphs side by side, every node in full."""
 
-from collections.abc import Iterable, Iterator
-from typing import Final
 from xml.etree import ElementTree as ET
 
-from sigcontract.compare import Cause, DumpComparison, GraphChanges, causes_of
-from sigcontract.model import DumpDiff, Finding, GraphDiff
-from sigcontract.report.change_words import change_words, index_words
+from sigcontract.compare import DumpComparison
+from sigcontract.model import Finding, RankDiff, RankDiffs
+from sigcontract.report.html_comparisons import (
+    Comparisons,
+    changes_section,
+    environment_table,
+    gaps_section,
+    rules_list,
+    unchanged,
+)
 from sigcontract.report.html_filter import filter_bar
-from sigcontract.report.html_nodes import DrawnGraph, NodeTables
 from sigcontract.report.html_page import badge, element, page, section, table
 from sigcontract.report.left_out import left_out
-from sigcontract.report.names import shortened
-from sigcontract.report.phrases import change_in, counted, label_of, like_graphs, profile_of, summary
-from sigcontract.update import RULES
+from sigcontract.report.phrases import profile_of, summary
+from sigcontract.report.ranks_text import ranks_head
 
-__all__ = ["diff_html"]
-
-_NAME: Final = 160
-_VALUE: Final = 160
-#: Labels written out of graphs that changed alike, and of graphs that did not.
-_LABELS: Final = 12
-#: Distinct changes of one graph in the table; the graph itself has all.
-_CAUSES: Final = 1000
+__all__ = ["RanksPage", "diff_html"]
 
 
 def diff_html(comparison: DumpComparison) -> str:
@@ -32,16 +28,8 @@ def diff_html(comparison: DumpComparison) -> str:
     changes and the rules. Every name is text, control characters in it are shown.
     """
     result = comparison.diff
-    changes_of = {id(graph): found for graph, found in zip(result.graphs, comparison.changes, strict=True)}
-    groups = [(graphs, changes_of[id(graphs[0])]) for graphs in like_graphs(result.graphs)]
-    aligned = [found.aligned for _, found in groups if found is not None]
-    tables = NodeTables([each.new for each in aligned], [each.old for each in aligned])
-    drawn = [None if found is None else tables.two(_labels(graphs), found) for graphs, found in groups]
-    rows = [
-        row
-        for number, ((graphs, found), each) in enumerate(zip(groups, drawn, strict=True))
-        for row in _cause_rows(number, graphs, found, each)
-    ]
+    drawn = Comparisons()
+    drawn.add(comparison)
     findings = result.findings
     body = [
         element(
@@ -54,130 +42,52 @@ def diff_html(comparison: DumpComparison) -> str:
     if findings:
         body.append(filter_bar(findings))
     if result.environment:
-        body.append(section("Environment", _environment(result.environment), name="environment"))
-    if rows:
-        heads = ("verdict", "graph", "node", "change", "count", "where")
-        body.append(section("Distinct changes", table(heads, rows, name="causes"), name="changes"))
-    body.append(section("Graphs", *_graphs(groups, drawn), *_unchanged(result), name="graphs"))
+        body.append(section("Environment", environment_table(result.environment), name="environment"))
+    body += changes_section(drawn)
+    body.append(section("Graphs", *drawn.graphs, *unchanged(result), name="graphs"))
     if findings:
-        body.append(section("Rules", _rules(findings), name="rules"))
-    graphs = [_of_group(graphs, each) for (graphs, _), each in zip(groups, drawn, strict=True)]
-    # Under `exact` handles are compared as the numbers that they are.
-    local: dict[str, object] = {"local": []} if comparison.policy == "exact" else {}
-    return page(
-        f"sigcontract diff: {summary(result)}", body, {"kind": "diff", "graphs": graphs, **tables.data(), **local}
-    )
+        body.append(section("Rules", rules_list(findings), name="rules"))
+    return page(f"sigcontract diff: {summary(result)}", body, drawn.data())
 
 
-def _labels(graphs: list[GraphDiff]) -> str:
-    shown = ", ".join(map(label_of, graphs[:_LABELS]))
-    return f"{shown} and {counted(len(graphs) - _LABELS, 'more graph')}" if len(graphs) > _LABELS else shown
+class RanksPage:
+    """Draws two folders of dumps compared rank by rank, one pair after the other: no comparison is kept."""
+
+    def __init__(self) -> None:
+        self._drawn = Comparisons()
+        self._rows: list[ET.Element] = []
+        self._environment: list[ET.Element] = []
+        self._unchanged: list[ET.Element] = []
+        self._findings: list[Finding] = []
+
+    def add(self, each: RankDiff, comparison: DumpComparison) -> None:
+        """Draw one pair of dumps, which stands for all ranks that have the same two."""
+        who = f"{'rank' if each.ranks.isdecimal() else 'ranks'} {each.ranks}"
+        result = comparison.diff
+        self._drawn.add(comparison, f"{who}: ")
+        self._rows.append(_pair(who, each))
+        if result.environment:
+            self._environment += (element("h3", who), environment_table(result.environment))
+        self._unchanged += unchanged(result, f"{who}: ")
+        self._findings += result.findings
+
+    def html(self, found: RankDiffs) -> str:
+        """Return the page; after every pair was drawn."""
+        head = ranks_head(found)
+        body = [
+            element("header", element("h1", "sigcontract diff ", badge(found.verdict)), element("p", head)),
+            *([filter_bar(self._findings)] if self._findings else []),
+            *gaps_section(found.gaps),
+            section("Ranks", table(("verdict", "ranks", "dumps", "what", "profile"), self._rows), name="ranks"),
+            *([section("Environment", *self._environment, name="environment")] if self._environment else []),
+            *changes_section(self._drawn),
+            section("Graphs", *self._drawn.graphs, *self._unchanged, name="graphs"),
+            *([section("Rules", rules_list(self._findings), name="rules")] if self._findings else []),
+        ]
+        return page(f"sigcontract diff: {head}", body, self._drawn.data())
 
 
-def _of_group(graphs: list[GraphDiff], drawn: DrawnGraph | None) -> dict[str, object]:
-    nothing: dict[str, object] = {"label": _labels(graphs), "findings": [], "rows": [], "blocks": [], "total": 0}
-    return (nothing if drawn is None else drawn.data) | {"verdict": str(graphs[0].verdict)}
-
-
-def _environment(findings: Iterable[Finding]) -> ET.Element:
-    rows = [
-        element(
-            "tr",
-            element("td", badge(finding.verdict)),
-            element("td", finding.path.removeprefix("environment.")),
-            element("td", change_in(finding, width=_VALUE)),
-            element("td", element("code", finding.rule)),
-        )
-        for finding in findings
-    ]
-    return table(("verdict", "what", "change", "rule"), rows)
-
-
-def _cause_rows(
-    number: int, graphs: list[GraphDiff], found: GraphChanges | None, drawn: DrawnGraph | None
-) -> Iterator[ET.Element]:
-    """Yield a row for each distinct change of graphs that changed alike."""
-    label = _labels(graphs)
-    if found is None or drawn is None:
-        for finding in graphs[0].findings:
-            said = f"{finding.rule}: {change_in(finding)}"
-            yield _row((badge(finding.verdict), label, "", said, "", ""), str(finding.verdict), finding.rule, label)
-        return
-    causes = causes_of(found)
-    for cause in causes[:_CAUSES]:
-        rules = " ".join(dict.fromkeys(change.rule for change in cause.changes))
-        name = cause.subject or "several nodes"
-        cells = (
-            badge(cause.verdict),
-            label,
-            shortened(name, _NAME),
-            _what(cause),
-            str(cause.count),
-            _where(cause, number, drawn),
-        )
-        yield _row(cells, str(cause.verdict), rules, f"{label} {name}")
-    if len(causes) > _CAUSES:
-        yield element("tr", element("td", f"and {len(causes) - _CAUSES} more distinct changes of {label}", colspan=6))
-
-
-def _row(cells: Iterable[ET.Element | str], verdict: str, rules: str, text: str) -> ET.Element:
-    made = [element("td", cell) for cell in cells]
-    return element("tr", *made, data_verdict=verdict, data_rules=rules, data_text=text.lower())
-
-
-def _what(cause: Cause) -> str:
-    kinds = {"added": "added", "removed": "removed"}
-    if cause.kind in kinds:
-        return kinds[cause.kind]
-    words = ", ".join(change_words(change, _VALUE) for change in cause.changes)
-    return f"not known: {words}" if cause.kind == "unknown" else words
-
-
-def _where(cause: Cause, number: int, drawn: DrawnGraph) -> ET.Element:
-    """Return the nodes of a cause, with a button that shows the first one."""
-    where = index_words(cause.paths, cause.count) if cause.paths and cause.paths[0] else "the graph"
-    first = index_words(cause.paths[:1], 1) if cause.paths else ""
-    removed = cause.kind == "removed"
-    where = f"old {where}" if removed else where
-    row = drawn.row_of.get(f"-{first}" if removed else first)
-    if row is None:
-        return element("span", where)
-    return element("button", where, type="button", class_="link", data_graph=number, data_row=row)
-
-
-def _graphs(
-    groups: list[tuple[list[GraphDiff], GraphChanges | None]], drawn: list[DrawnGraph | None]
-) -> Iterator[ET.Element]:
-    for number, ((graphs, found), each) in enumerate(zip(groups, drawn, strict=True)):
-        title = element("summary", badge(graphs[0].verdict), f" {_labels(graphs)} ", element("small", _sizes(found)))
-        if each is None:
-            text = ", ".join(f"{finding.rule}: {change_in(finding)}" for finding in graphs[0].findings)
-            yield element("details", title, element("p", text, class_="note"), class_="plain")
-            continue
-        yield element("details", title, element("div", class_="drawing"), class_="graph", data_graph=number)
-
-
-def _sizes(found: GraphChanges | None) -> str:
-    if found is None:
-        return ""
-    old, new = len(found.aligned.old.nodes), len(found.aligned.new.nodes)
-    return counted(new, "node") if old == new else f"{old} → {counted(new, 'node')}"
-
-
-def _unchanged(result: DumpDiff) -> Iterator[ET.Element]:
-    alike = [graph for graph in result.graphs if not graph.findings]
-    if alike:
-        yield element("p", f"no differences: {_labels(alike)}", class_="note")
-
-
-def _rules(findings: Iterable[Finding]) -> ET.Element:
-    seen = dict.fromkeys((finding.rule, finding.evidence) for finding in findings)
-    parts = [
-        part
-        for rule, evidence in seen
-        for part in (
-            element("dt", element("code", rule), f" ({evidence})"),
-            element("dd", RULES[rule].why if rule in RULES else "a rule that this release does not know"),
-        )
-    ]
-    return element("dl", *parts)
+def _pair(who: str, each: RankDiff) -> ET.Element:
+    texts = (who, f"{each.old_file} → {each.new_file}", summary(each.diff), profile_of(each.diff))
+    cells = [element("td", badge(each.diff.verdict)), *(element("td", text) for text in texts)]
+    return element("tr", *cells, data_text=" ".join(texts).lower())

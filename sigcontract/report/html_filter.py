@@ -1,13 +1,15 @@
 """The bar of a page that filters by verdict, rule and name."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 from xml.etree import ElementTree as ET
 
 from sigcontract.model import Verdict
 from sigcontract.report.html_page import element
 
 __all__ = ["Filterable", "filter_bar", "name_bar"]
+
+_NAMES: Final = "kernel or label"
 
 
 class Filterable(Protocol):
@@ -45,13 +47,13 @@ def filter_bar(findings: Iterable[Filterable], *, nodes: bool = True) -> ET.Elem
     )
 
 
-def name_bar() -> ET.Element:
+def name_bar(placeholder: str = _NAMES) -> ET.Element:
     """Return the bar of a page without findings."""
-    return _bar(_name_input())
+    return _bar(_name_input(placeholder))
 
 
-def _name_input() -> ET.Element:
-    return element("label", "name ", element("input", type="search", name="name", placeholder="kernel or label"))
+def _name_input(placeholder: str = _NAMES) -> ET.Element:
+    return element("label", "name ", element("input", type="search", name="name", placeholder=placeholder))
 
 
 def _bar(*parts: ET.Element) -> ET.Element:

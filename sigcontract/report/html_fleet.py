@@ -5,10 +5,10 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from sigcontract.model import FleetCause, FleetClass, FleetGraphs, FleetReport, Verdict
+from sigcontract.report.html_comparisons import gaps_section
 from sigcontract.report.html_filter import filter_bar
 from sigcontract.report.html_page import badge, element, page, section, table
 from sigcontract.report.names import shortened
-from sigcontract.report.phrases import counted
 from sigcontract.report.ranks_text import cell_texts, classes_head, fleet_head, ranks_of, what_changed, where_of, who
 
 __all__ = ["fleet_html"]
@@ -38,13 +38,7 @@ def fleet_html(report: FleetReport) -> str:
     body = [element("header", element("h1", "sigcontract fleet ", answer), element("p", head))]
     if changes:
         body.append(filter_bar(changes, nodes=False))
-    if report.gaps:
-        gaps = [
-            element("tr", element("td", element("code", gap.kind)), element("td", gap.ranks), element("td", gap.detail))
-            for gap in report.gaps
-        ]
-        title = f"What is missing: {counted(len(report.gaps), 'gap')}"
-        body.append(section(title, table(("gap", "ranks", "what"), gaps), name="gaps"))
+    body += gaps_section(report.gaps)
     if report.dumps and report.graphs:
         body.append(section("Ranks", *(_matrix(graphs, report) for graphs in report.graphs), name="ranks"))
     causes = [row for graphs in report.graphs for row in _cause_rows(graphs, report)]
@@ -52,7 +46,7 @@ def fleet_html(report: FleetReport) -> str:
         heads = ("verdict", "ranks", "graphs", "node", "change", "where")
         body.append(section("Distinct changes", table(heads, causes, name="causes"), name="changes"))
     if report.rows:
-        body.append(section("What differs by rank", *_by_rank(report), name="rows"))
+        body.append(section("Differences by rank", *_by_rank(report), name="rows"))
     return page(f"sigcontract fleet: {head}", body, {"kind": "fleet", "graphs": []})
 
 

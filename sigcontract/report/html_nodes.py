@@ -66,15 +66,19 @@ class NodeTables:
         Of a comparison, the graphs of the other side, numbered by themselves: their handles are of another process.
     """
 
-    def __init__(self, graphs: Sequence[GraphSignature], old: Sequence[GraphSignature] = ()) -> None:
-        self._numbers = FunctionNumbers(graphs)
-        self._old_numbers = FunctionNumbers(old)
+    def __init__(self, graphs: Sequence[GraphSignature] = (), old: Sequence[GraphSignature] = ()) -> None:
+        self.number(graphs, old)
         self._nodes: list[Any] = []
         self._node_of: dict[int, tuple[int, NodeSignature]] = {}
         self._functions: dict[bytes, tuple[int, Any]] = {}
         self._attributes: dict[int, tuple[int, Any]] = {}
         self._texts: dict[str, int] = {"": 0}
         self._left = _MOST_ROWS
+
+    def number(self, graphs: Sequence[GraphSignature], old: Sequence[GraphSignature] = ()) -> None:
+        """Begin a numbering of functions for the graphs that are drawn next: a handle is of one process only."""
+        self._numbers = FunctionNumbers(graphs)
+        self._old_numbers = FunctionNumbers(old)
 
     def data(self) -> dict[str, Any]:
         """Return the tables; after all graphs were drawn."""

@@ -49,8 +49,12 @@ def section(title: str, *parts: Part, name: str) -> ET.Element:
 
 
 def table(head: tuple[str, ...], rows: list[ET.Element], *, name: str | None = None) -> ET.Element:
-    """Return a table that scrolls by itself where the page is narrow."""
+    """Return a table that scrolls by itself; on a phone each row is a block, and each cell carries its heading."""
     heads = [element("th", title, scope="col") for title in head]
+    for row in rows:
+        if len(row) == len(head):
+            for title, cell in zip(head, row, strict=True):
+                cell.set("data-head", title)
     body = element("tbody", *rows)
     made = element("table", element("thead", element("tr", *heads)), body, id=name)
     return element("div", made, class_="scroll", tabindex=0, role="region", aria_label="table")

@@ -27,7 +27,7 @@ def show_html(dump: SignatureDump) -> str:
     titles = [_labels(labels_of[id(graph)]) for graph in graphs]
     tables = NodeTables(graphs)
     drawn = [tables.one(title, graph).data for title, graph in zip(titles, graphs, strict=True)]
-    state = "" if dump.complete else ": INCOMPLETE, what came after the last write is missing"
+    state = "" if dump.complete else ": INCOMPLETE, graphs after the last write are missing"
     title = f"{counted(len(dump.graphs), 'graph')}{state}"
     known = list(summary_lines(kernels_of(graphs)))
     body = [

@@ -43,7 +43,7 @@ def _case(suite: ET.Element, case: Case, command: str) -> None:
     kept = [result for result in case.results if not result.passes]
     if case.answer != "passed":
         lines = [f"{result.rule}: {line}" for result in kept for line in result.message.split("\n")]
-        more = [f"… {len(lines) - _LINES} more lines; --output json=FILE has all"] if len(lines) > _LINES else []
+        more = [f"… {len(lines) - _LINES} more lines; --output json=FILE lists all"] if len(lines) > _LINES else []
         message = kept[0].message.split("\n")[0] if kept else case.note or case.answer
         rules = ", ".join(dict.fromkeys(result.rule for result in kept)) or case.answer
         told = ET.SubElement(element, _ELEMENTS[case.answer], type=rules, message=safe(message))
@@ -59,4 +59,4 @@ def _case(suite: ET.Element, case: Case, command: str) -> None:
             for result in allowed[:_LINES]
         )
         if len(allowed) > _LINES:
-            told.text += f"\n… {len(allowed) - _LINES} more; --output json=FILE has all"
+            told.text += f"\n… {len(allowed) - _LINES} more; --output json=FILE lists all"

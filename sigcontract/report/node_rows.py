@@ -208,7 +208,7 @@ def _subject(node: NodeSignature, index: int, allocated: Mapping[bytes, int]) ->
         case MemFreeNode():
             # As a distance, so that equal layers read equal wherever they lie.
             at = allocated.get(b"%d" % node.address)
-            return f"frees {node.address:#x}" if at is None else f"frees what node {at - index:+d} allocates"
+            return f"frees {node.address:#x}" if at is None else f"frees the allocation of node {at - index:+d}"
         case BatchMemOpNode():
             more = f" and {len(node.operations) - _OPERATIONS} more" if len(node.operations) > _OPERATIONS else ""
             return f"{'; '.join(map(_operation, node.operations[:_OPERATIONS])) or 'no operations'}{more}"
@@ -219,7 +219,7 @@ def _subject(node: NodeSignature, index: int, allocated: Mapping[bytes, int]) ->
         case ExtSemasSignalNode() | ExtSemasWaitNode():
             return counted(node.count, "semaphore")
         case OpaqueNode():
-            return f"CUgraphNodeType {node.type}, no record for it here"
+            return f"CUgraphNodeType {node.type}, without a record"
         case EmptyNode():
             return "no work"
         case KernelNodeSignature():

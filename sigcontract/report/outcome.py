@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     text
         Draws the record as text: with colour or without, in so many columns.
     html
-        Draws the HTML page; None: there is none of this result.
+        Draws the HTML page.
     fail_on
         The gate of a diff.
     lines
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     answer: Answer
     files: tuple[str, ...]
     text: Callable[[bool, int], str]
-    html: Callable[[], str] | None = None
+    html: Callable[[], str]
     fail_on: str = "any"
     lines: Mapping[str, int] = {}
     gaps_pass: bool = False
@@ -81,6 +81,8 @@ class CaseResult(NamedTuple):
         Whether it is allowed.
     justification
         Why it is suppressed; None: it is not.
+    remark
+        Whether it is worth a look though it passes: a suppression that is not used.
     """
 
     rule: str
@@ -93,6 +95,7 @@ class CaseResult(NamedTuple):
     subject: str | None = None
     passes: bool = False
     justification: str | None = None
+    remark: bool = False
 
 
 class Case(NamedTuple):

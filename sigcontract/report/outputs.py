@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from sigcontract.errors import UsageError
 from sigcontract.model import CheckReport, DumpDiff, FleetReport, GroupsReport, RankDiffs
 from sigcontract.report.annotations import annotations
 from sigcontract.report.cases import place_of_graph
@@ -55,12 +54,10 @@ def _github(outcome: Outcome) -> str:
 
 
 def _html(outcome: Outcome) -> str:
-    if outcome.html is None:
-        raise UsageError(f"there is no HTML page of what {outcome.command} found; take another form")
     return outcome.html()
 
 
-#: What draws each form. A form is added here, and every command has it; `html` those that can draw a page.
+#: What draws each form. A form is added here, and every command has it.
 OUTPUTS: Final[Mapping[str, Callable[[Outcome], str]]] = MappingProxyType(
     {
         "text": _text,

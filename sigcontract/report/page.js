@@ -206,7 +206,7 @@
     const keys = [...new Set(sides.flatMap((side) => (side ? [...side.keys()] : [])))];
     const valuesOf = (key) => sides.map((side) => (side && side.has(key) ? side.get(key) : ""));
     // A handle or an address is a number of its process: another one in another process is no difference.
-    const isLocal = (key) => local.has(key.split(".").pop());
+    const isLocal = (key) => !graph.exact && local.has(key.split(".").pop());
     const differs = (key) => both && sides[0] && sides[1] && !isLocal(key) && valuesOf(key)[0] !== valuesOf(key)[1];
     const ordered = [...keys.filter(differs), ...keys.filter((key) => !differs(key))];
     const lines = ordered.map((key) => {

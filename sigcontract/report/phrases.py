@@ -34,7 +34,7 @@ NO_DIFFERENCES = "no differences"
 def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) -> str:
     """Return ``old → new``; names are demangled and cut so that their difference is seen."""
     if old is None and new is None:
-        return "not known"
+        return "unknown"
     if isinstance(old, str) and isinstance(new, str):
         old, new = differing(_told_apart(old), _told_apart(new), width=width)
     return f"{_value(old, width)} → {_value(new, width)}"
@@ -90,7 +90,9 @@ def summary(diff: DumpDiff) -> str:
 def profile_of(diff: DumpDiff) -> str:
     """Return one line: which driver profile the verdicts hold for, or what there is without one."""
     if diff.profile is None:
-        return "without a driver profile: what only a measurement shows is left open (--profile, sigcontract doctor)"
+        return (
+            "without a driver profile, effects that need a measurement are undetermined (--profile, sigcontract doctor)"
+        )
     return f"verdicts hold for driver profile {safe(diff.profile)}"
 
 

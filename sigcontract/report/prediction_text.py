@@ -15,11 +15,11 @@ __all__ = ["render_prediction"]
 _MEANING: Final[Mapping[Verdict, str]] = MappingProxyType(
     {
         Verdict.IDENTICAL: "the update changes nothing",
-        Verdict.HARMLESS: "the update is taken, and changes nothing that shows in a result",
-        Verdict.UPDATABLE: "the update is taken and carried out",
-        Verdict.REJECTED: "the update is refused, and the executable stays as it was: instantiate anew",
-        Verdict.STALE: "the driver reports SUCCESS and goes on launching old values: instantiate anew",
-        Verdict.UNDETERMINED: "what the executable would run is not known: instantiate anew",
+        Verdict.HARMLESS: "the update succeeds without effect on results",
+        Verdict.UPDATABLE: "the update succeeds and takes effect",
+        Verdict.REJECTED: "the update is rejected, and the executable is unchanged: instantiate anew",
+        Verdict.STALE: "the driver reports SUCCESS and keeps launching old values: instantiate anew",
+        Verdict.UNDETERMINED: "what the executable would run is unknown: instantiate anew",
     }
 )
 #: Findings that are shown; a graph that differs everywhere is not a screen to read.
@@ -32,12 +32,12 @@ def render_prediction(found: GraphPrediction, *, width: int = 120) -> str:
     prediction = found.prediction
     lines = [f"{safe(found.held)} → {safe(found.candidate)}: {prediction.verdict}: {_MEANING[prediction.verdict]}"]
     if found.fixed is not None:
-        lines.append(f"first launched with {safe(found.fixed)}, which fixes what is stale")
+        lines.append(f"first launched with {safe(found.fixed)}, whose values can stay stale")
     lines.append(f"cuGraphExecUpdate: {_answer(prediction)}")
     if found.profile is None:
-        lines.append("without a driver profile: what only a measurement shows is left open (--profile)")
+        lines.append("without a driver profile, effects that need a measurement are undetermined (--profile)")
     else:
-        lines.append(f"judged by driver profile {safe(found.profile)}")
+        lines.append(f"verdicts hold for driver profile {safe(found.profile)}")
     worst_first = sorted(prediction.findings, key=lambda finding: -finding.verdict.badness)
     lines += ["", *(_line(finding) for finding in worst_first[:_FINDINGS])] if worst_first else []
     if len(worst_first) > _FINDINGS:
@@ -49,7 +49,7 @@ def render_prediction(found: GraphPrediction, *, width: int = 120) -> str:
 def _answer(prediction: UpdatePrediction) -> str:
     if prediction.result is None:
         refused = prediction.verdict is Verdict.REJECTED
-        return "refused, with which result is not known" if refused else "its answer is not known"
+        return "rejected, result unknown" if refused else "result unknown"
     text = f"{UpdateResult(prediction.result).name} ({int(prediction.result)})"
     if prediction.node is not None:
         text += f", error node {safe(prediction.node)}"

@@ -10,30 +10,48 @@ from sigcontract.model import (
 )
 from sigcontract.report.names import safe
 
-__all__ = ["profile_lines"]
+__all__ = ["COLUMNS", "profile_facts", "profile_head", "profile_lines", "profile_rows"]
 
 #: Fewer columns than these make a ribbon of the prose beside a row.
 _NARROWEST_NOTE = 24
-_COLUMNS = ("launch attribute", "readable", "settable", "as edge", "effect", "update", "how it is known")
+#: What a row has of each launch attribute.
+COLUMNS = ("launch attribute", "readable", "settable", "as edge", "effect", "update", "how it is known")
 
 
 def profile_lines(profile: DriverProfile, width: int) -> Iterator[str]:
     """Yield the profile line by line, lines broken at ``width`` columns."""
+    yield from (safe(line) for line in profile_head(profile))
+    yield ""
+    yield from _table([COLUMNS, *profile_rows(profile)], width)
+    yield ""
+    yield from (f"{name}: {value}" for name, value in profile_facts(profile))
+
+
+def profile_head(profile: DriverProfile) -> tuple[str, str]:
+    """Return what was measured, and when."""
     major, minor = profile.cuda_driver_version // 1000, profile.cuda_driver_version % 1000 // 10
     display = f", driver {profile.display_driver_version}" if profile.display_driver_version else ""
     capability = f"{profile.compute_capability_major}.{profile.compute_capability_minor}"
-    yield safe(f"{profile.id}: {profile.device_name} ({capability}), CUDA {major}.{minor}{display}")
-    yield safe(f"measured on {profile.measured_on}; other drivers may differ")
-    yield ""
-    yield from _table([_COLUMNS, *(_row(entry) for entry in profile.attributes)], width)
-    yield ""
-    yield f"an exec's cluster dimension is fixed at: {profile.cluster_fixed_at.replace('_', ' ')}"
-    yield f"function of a cooperative node, updated alone: {profile.cooperative_function_update}"
-    yield f"update rule: {profile.update_rule}"
+    return (
+        f"{profile.id}: {profile.device_name} ({capability}), CUDA {major}.{minor}{display}",
+        f"measured on {profile.measured_on}; other drivers may differ",
+    )
+
+
+def profile_rows(profile: DriverProfile) -> list[tuple[str, ...]]:
+    """Return a row of `COLUMNS` for each launch attribute."""
+    return [_row(entry) for entry in profile.attributes]
+
+
+def profile_facts(profile: DriverProfile) -> Iterator[tuple[str, str]]:
+    """Yield what holds for no single attribute."""
     from sigcontract.driver import observable_attributes  # noqa: PLC0415  slow to import; a dump needs none of it
 
+    yield "an exec's cluster dimension is fixed at", profile.cluster_fixed_at.replace("_", " ")
+    yield "function of a cooperative node, updated alone", profile.cooperative_function_update
+    yield "update rule", profile.update_rule
     observable = ", ".join(map(_name, observable_attributes(profile)))
-    yield f"seen only at the launch (sigcontract record, sigcontract.driver.observe): {observable or 'none'}"
+    yield "readable only at the launch (sigcontract record, sigcontract.driver.observe)", observable or "none"
 
 
 def _table(rows: Sequence[tuple[str, ...]], width: int) -> Iterator[str]:

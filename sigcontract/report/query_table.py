@@ -20,7 +20,7 @@ def query_text(result: FleetQueryResult) -> str:
     numbers = [all(isinstance(row[place], int | None) for row in result.rows) for place in range(len(heads))]
     lines = [_line(row, widths, numbers) for row in (heads, *shown)]
     if len(result.rows) > _ROWS:
-        lines.append(f"… {counted(len(result.rows) - _ROWS, 'more row')}; --format json has all")
+        lines.append(f"… {counted(len(result.rows) - _ROWS, 'more row')}; --format json lists all")
     lines.append(counted(len(result.rows), "row"))
     return "\n".join(lines) + "\n"
 

@@ -43,7 +43,7 @@ def _lines(report: FleetReport) -> Iterator[str]:
                 where = where_of(cause, len(graphs.labels))
                 yield f"| {plain(who(each, report))} | {plain(what_changed(cause))} | {plain(where)} |"
     if report.rows:
-        yield from ("", f"### What differs by rank: {counted(len(report.rows), 'row')}", "")
+        yield from ("", f"### Differences by rank: {counted(len(report.rows), 'row')}", "")
         yield from ("| graph | node | ranks and values |", "|---|---|---|")
         for row in report.rows[:_ROWS]:
             cells = "<br>".join(

@@ -5,7 +5,17 @@ from itertools import groupby
 from textwrap import wrap
 
 from sigcontract.compare import CauseChange
-from sigcontract.model import FleetCause, FleetChange, FleetClass, FleetGap, FleetGraphs, FleetReport, FleetRow
+from sigcontract.model import (
+    FleetCause,
+    FleetChange,
+    FleetClass,
+    FleetGap,
+    FleetGraphs,
+    FleetReport,
+    FleetRow,
+    RankDiffs,
+    Verdict,
+)
 from sigcontract.report.change_words import change_words, node_index
 from sigcontract.report.cuda_words import value_word
 from sigcontract.report.names import differing, safe, shortened
@@ -17,6 +27,7 @@ __all__ = [
     "fleet_head",
     "fleet_text",
     "gap_lines",
+    "ranks_head",
     "ranks_of",
     "what_changed",
     "where_of",
@@ -68,7 +79,7 @@ def _lines(report: FleetReport, *, color: bool, width: int) -> Iterator[str]:
     yield from _more(len(differing_graphs) - _SECTIONS, "set of graphs", "sets of graphs")
     if report.rows:
         yield ""
-        yield f"what differs by rank: {counted(len(report.rows), 'row')}"
+        yield f"differences by rank: {counted(len(report.rows), 'row')}"
         for row in report.rows[:_ROWS]:
             yield from _row_lines(row, width)
         yield from _more(len(report.rows) - _ROWS, "row", indent=2)
@@ -80,7 +91,7 @@ def _lines(report: FleetReport, *, color: bool, width: int) -> Iterator[str]:
 def _more(count: int, noun: str, plural: str | None = None, *, indent: int = 0) -> Iterator[str]:
     if count > 0:
         nouns = noun if count == 1 else plural or f"{noun}{'es' if noun.endswith('s') else 's'}"
-        yield f"{' ' * indent}… {count} more {nouns}; --format json has all"
+        yield f"{' ' * indent}… {count} more {nouns}; --format json lists all"
 
 
 def fleet_head(report: FleetReport) -> str:
@@ -102,7 +113,7 @@ def fleet_head(report: FleetReport) -> str:
         why = ": no two dumps have a label in common" if len(dumps) > 1 else ""
         return f"undetermined: {gaps}; nothing was compared{why}"
     return (
-        f"undetermined: {gaps}; no difference in what was compared{within}: "
+        f"undetermined: {gaps}; no differences found{within}: "
         f"{counted(compared, 'graph')}, {counted(len(dumps), 'dump')}"
     )
 
@@ -123,7 +134,7 @@ def classes_head(graphs: FleetGraphs) -> str:
     sizes = [len(each.dumps) for each in graphs.classes]
     if graphs.expected is None:
         split = "/".join(map(str, sizes[:8])) + ("/…" if len(sizes) > 8 else "")  # noqa: PLR2004  a line has an end
-        return f"{group}{_labels(graphs.labels)}: a split, {split}: no class holds more than half"
+        return f"{group}{_labels(graphs.labels)}: a split, {split}: no class has more than half"
     deviating = sum(sizes) - sizes[graphs.expected]
     return f"{group}{_labels(graphs.labels)}: {deviating} of {sum(sizes)} deviate{'s' if deviating == 1 else ''}"
 
@@ -229,6 +240,13 @@ def cell_texts(row: FleetRow, width: int) -> list[str]:
         texts = short if len(set(short)) == len(set(words)) else differing(*words, width=width)
         columns.append([prefix + text for text in texts])
     return [", ".join(cell) for cell in zip(*columns, strict=True)]
+
+
+def ranks_head(found: RankDiffs) -> str:
+    """Return one sentence on two folders: the verdict, and how many pairs of dumps differ."""
+    differing = sum(each.diff.verdict is not Verdict.IDENTICAL for each in found.diffs)
+    gaps = f", {counted(len(found.gaps), 'gap')}" if found.gaps else ""
+    return f"{found.verdict}: {counted(len(found.diffs), 'distinct pair')} of dumps, {differing} with differences{gaps}"
 
 
 def gap_lines(gaps: Sequence[FleetGap], width: int = 120) -> Iterator[str]:

@@ -25,10 +25,14 @@ _MOST_MESSAGE: Final = 1000
 def sarif(outcome: Outcome) -> str:
     """Return the results of a run as a SARIF log of one run.
 
-    What passes is left out, but for what a suppression lets pass: that is a suppressed result.
+    What passes is left out, but for what a suppression lets pass, a suppressed result, and for what is worth a look.
     """
     found = [(case, result) for case in cases_of(outcome) for result in case.results]
-    kept = [(case, result) for case, result in found if not result.passes or result.justification is not None]
+    kept = [
+        (case, result)
+        for case, result in found
+        if not result.passes or result.remark or result.justification is not None
+    ]
     rules = {rule: index for index, rule in enumerate(dict.fromkeys(result.rule for _, result in kept))}
     run = {
         "tool": {

@@ -149,7 +149,7 @@ def _limited(lines: Iterator[str], most: int) -> Iterator[str]:
     drawn = list(islice(lines, most + 1))
     yield from drawn if len(drawn) <= most else drawn[: most - 1]
     if len(drawn) > most:
-        yield f"  … cut after {most - 1} lines: the changes above say where all are, --format json has every finding"
+        yield f"  … cut after {most - 1} lines: the changes above list all nodes, --format json lists every finding"
 
 
 def _field(change: Change) -> str:

@@ -52,9 +52,12 @@ from sigcontract.update.pairing import (
     subject_of as subject_of,
 )
 from sigcontract.update.policies import (
+    GROUPING_POLICIES as GROUPING_POLICIES,
     POLICIES as POLICIES,
+    SHARE_UPDATABLE as SHARE_UPDATABLE,
     blocks_sharing as blocks_sharing,
     check_policy as check_policy,
+    first_come_policy as first_come_policy,
     is_unproven as is_unproven,
     judged_key as judged_key,
     judged_same as judged_same,
@@ -87,4 +90,8 @@ from sigcontract.update.structure import (
 from sigcontract.update.undetermined import (
     WITHOUT_VALUE as WITHOUT_VALUE,
     is_difference as is_difference,
+)
+from sigcontract.update.updatable import (
+    FirstCome as FirstCome,
+    fewest_executables as fewest_executables,
 )

@@ -1,9 +1,9 @@
-"""Two graphs in portable form that are one structure, whatever the order in which their nodes were captured.
+"""Isomorphism of two graphs in portable form, independent of node order.
 
-Nodes, those of graphs inside, and what their numbers stand for (functions, contexts, events, allocations, devices) are
-the vertices of one acyclic graph: a node comes after the node that it is inside of, after those that it depends on,
-and after each number that it holds. Colours tell a vertex by all that comes before and after it; they are digests, so
-that graphs of one structure have one key, however many there are. The work is linear but for sorting.
+The vertices of one acyclic graph are all nodes, nested ones included, and the objects behind their numbers (functions,
+contexts, events, allocations, devices). A node comes after the node around it, its dependencies, and its numbers. A
+vertex's colour is a digest of everything before and after it, so isomorphic graphs have one key. The work is linear
+except for sorting.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,25 +28,25 @@ from sigcontract.wire import portable_digest, portable_form
 
 __all__ = ["NodeOrder", "StructureUndecided", "compact_portable_form", "portable_order", "structure_key"]
 
-#: Nodes, each use of a graph inside counted, beyond which no other order is looked for.
+#: Most nodes, nested ones included, for which another order is searched.
 _MAX_NODES = 200_000
 _DIGEST_BYTES = 16
 _STRUCTURE = b"sigcontract.structure-key/1\n"
 
 
 class StructureUndecided(Exception):  # noqa: N818  control flow inside this package, no error of a user
-    """The search for one structure met its bound."""
+    """The search for an isomorphism reached its bound."""
 
 
 class NodeOrder(NamedTuple):
-    """The nodes of a graph in the order of their counterparts in another one.
+    """The order in which a graph's nodes match those of another graph.
 
     Attributes
     ----------
     order
         For each node of the other graph, the index of its counterpart.
     inside
-        The same of the readable graphs inside of each of these nodes.
+        The same for the readable graphs nested in each of these nodes.
     """
 
     order: tuple[int, ...]
@@ -54,22 +54,22 @@ class NodeOrder(NamedTuple):
 
     @property
     def moved(self) -> bool:
-        """Whether any node, of this graph or of one inside, stands at another index than its counterpart."""
+        """Whether any node, nested ones included, has another index than its counterpart."""
         return self.moved_here or any(order.moved for orders in self.inside for order in orders)
 
     @property
     def moved_here(self) -> bool:
-        """Whether any node of this graph itself does."""
+        """Whether any node of this graph has, nested ones excluded."""
         return any(index != position for position, index in enumerate(self.order))
 
     @property
     def inverse(self) -> "NodeOrder":
-        """What puts nodes that were put in this order back."""
+        """The inverse order."""
         at = positions(self.order)
         return NodeOrder(at, tuple(tuple(order.inverse for order in self.inside[position]) for position in at))
 
     def applied(self, graph: GraphSignature) -> GraphSignature:
-        """Return the graph with its nodes, and those of graphs inside, in this order."""
+        """Return the graph with its nodes, nested ones included, in this order."""
         if not self.moved:
             return graph
         ordered = reordered(graph, self.order) if self.moved_here else graph
@@ -78,9 +78,9 @@ class NodeOrder(NamedTuple):
 
 
 def structure_key(graph: GraphSignature) -> str:
-    """Return ``sha256:`` and a digest that is equal for graphs of one structure, and nearly always for no others.
+    """Return ``sha256:`` and a digest, equal for isomorphic graphs and almost never for others.
 
-    Of a graph in portable form. Beyond a size that no capture has, the order of its nodes is part of the key.
+    The graph is in portable form. Beyond a size that no capture reaches, node order is part of the key.
     """
     vertices = _Vertices.of(graph)
     if vertices is None:
@@ -89,7 +89,7 @@ def structure_key(graph: GraphSignature) -> str:
 
 
 def compact_portable_form(graph: GraphSignature) -> GraphSignature:
-    """Return the portable form of a graph, equal nodes as one object: the work on it is that of the distinct nodes."""
+    """Return the portable form of a graph, equal nodes as one object, so work is per distinct node."""
     return portable_form(_shared(graph, {}))
 
 
@@ -109,7 +109,7 @@ def _shared(graph: GraphSignature, first: dict[bytes, NodeSignature]) -> GraphSi
 
 
 def portable_order(old: GraphSignature, new: GraphSignature) -> NodeOrder | None:
-    """Return the order of the old graph's nodes in which the two are equal, None where there is none.
+    """Return the order of the old graph's nodes that makes the two equal, or None.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def portable_order(old: GraphSignature, new: GraphSignature) -> NodeOrder | None
     Raises
     ------
     StructureUndecided
-        There may be such an order, and the search for it met its bound.
+        Such an order may exist, but the search reached its bound.
     """
     if len(old.nodes) != len(new.nodes) or _is_one_chain(old, new):
         return None
@@ -141,7 +141,7 @@ def portable_order(old: GraphSignature, new: GraphSignature) -> NodeOrder | None
 
 
 def _is_one_chain(old: GraphSignature, new: GraphSignature) -> bool:
-    """Say whether two graphs can have one order of nodes only: chains that hold no graphs."""
+    """Whether only one node order is possible: both are chains without nested graphs."""
     return (
         is_chain(old.dependencies)
         and is_chain(new.dependencies)
@@ -150,7 +150,7 @@ def _is_one_chain(old: GraphSignature, new: GraphSignature) -> bool:
 
 
 class _Use(NamedTuple):
-    """One use of a graph: its nodes are the vertices from ``first`` on, and the uses inside of them by vertex."""
+    """One use of a graph: its nodes are the vertices from ``first`` on, with nested uses by vertex."""
 
     first: int
     size: int
@@ -171,7 +171,7 @@ class _Vertices:
     Attributes
     ----------
     starts
-        What each vertex is by itself.
+        The initial colour of each vertex.
     local
         Index of each node in its own graph.
     """
@@ -183,7 +183,7 @@ class _Vertices:
         self._numbers: dict[tuple[str, int], int] = {}
         self._unnumbered = Renumbering(lambda _kind: lambda _number: 1)
         self._identities = Identities()
-        #: By the id of a node, which the graph keeps.
+        #: By id of a node, which the graph keeps alive.
         self._known: dict[int, tuple[bytes, list[tuple[str, str, int]]]] = {}
         self.root = _Use(0, 0, {})
 
@@ -204,11 +204,11 @@ class _Vertices:
 
     @cached_property
     def colours(self) -> list[bytes]:
-        """Digests that tell each vertex by all that comes before and after it."""
+        """Digests of each vertex with everything before and after it."""
         shape, text_of = self.shape, _Labels()
         before = _passed(self.starts, shape.order, shape.before, text_of)
         both = _passed(before, shape.order[::-1], shape.after, text_of)
-        # Once more: what comes after a number says which one it is, and so does that which nodes hold it.
+        # Once more: a number is identified by what comes after it, and by the nodes that hold it.
         return _passed(both, shape.order, shape.before, text_of)
 
     def _use(self, graph: GraphSignature, holder: Edge | None) -> _Use:
@@ -259,14 +259,14 @@ class _Vertices:
             return _digest(msgspec.msgpack.encode(self._unnumbered.record(node)))
         dropped = {*graphs, *(name for name, _ in local_fields(kind).handles)}
         own = [getattr(node, name) for name in kind.__struct_fields__ if name not in dropped]
-        # None, no graph that can be read, is not the same as none at all.
+        # None, an unreadable graph, differs from no graph.
         absent = [getattr(node, name) is None for name in graphs]
         readable = [(at, inner and len(inner.nodes)) for at, inner in inner_graphs(node)]
         return _digest(msgspec.msgpack.encode((kind.__struct_config__.tag, own, absent, readable)))
 
 
 class _Labels(dict[tuple[Any, ...], bytes]):
-    """The bytes of what edges are by themselves."""
+    """Encoded edge labels."""
 
     def __missing__(self, label: tuple[Any, ...]) -> bytes:
         self[label] = found = msgspec.msgpack.encode(label)
@@ -276,7 +276,7 @@ class _Labels(dict[tuple[Any, ...], bytes]):
 def _passed(
     starts: Sequence[bytes], order: Sequence[int], near: Sequence[Sequence[Edge]], text_of: _Labels
 ) -> list[bytes]:
-    """Return colours that tell vertices apart by all that comes before them in an order."""
+    """Return colours that distinguish vertices by everything before them in an order."""
     colours = [b""] * len(starts)
     for vertex in order:
         edges = [colours[node] + text_of[label] for node, label in near[vertex]]

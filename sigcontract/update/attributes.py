@@ -1,4 +1,4 @@
-"""What an update does with each launch attribute, on one driver and device, and what a difference of it then means."""
+"""What an update does with each launch attribute on one driver and device, and the verdict on a difference."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
@@ -32,10 +32,10 @@ __all__ = [
     "value_text",
 ]
 
-#: Shown as the value of an attribute that a record has no entry for.
+#: Shown for an attribute without an entry.
 ABSENT: Final = "not asked for"
 
-#: none: its value decides nothing here. hint: documented as one. applied, stale, rejected: by the profile or NVIDIA.
+#: none: without effect here. hint: documented as a hint. applied, stale, rejected: by the profile or NVIDIA.
 Kind = Literal["none", "hint", "applied", "stale", "rejected", "unknown"]
 
 Attributes = tuple[LaunchAttribute, ...]
@@ -50,9 +50,9 @@ _LAUNCH_ONLY = frozenset(
 _NOT_OF_KERNELS = frozenset({AttributeId.IGNORE, AttributeId.SYNCHRONIZATION_POLICY})
 _HINTS = frozenset({AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT, AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING})
 _PREFERRED_CLUSTER: Final[frozenset[int]] = frozenset({AttributeId.PREFERRED_CLUSTER_DIMENSION})
-#: Ids whose absence from a record is a gap. An id that we do not know cannot be asked for.
+#: Ids whose absence from a record is a gap. Unknown ids cannot be queried.
 _EXPECTED = frozenset(AttributeId) - {AttributeId.IGNORE}
-#: What a change that is known means.
+#: Verdict on a known change.
 _VERDICTS: Final[Mapping[Kind, Verdict]] = {
     "none": Verdict.HARMLESS,
     "hint": Verdict.HARMLESS,
@@ -61,7 +61,7 @@ _VERDICTS: Final[Mapping[Kind, Verdict]] = {
     "rejected": Verdict.REJECTED,
     "unknown": Verdict.UNDETERMINED,
 }
-#: Judged as refusals, or with the function.
+#: Attributes judged as refusals, or with the function.
 _JUDGED_ELSEWHERE = frozenset(
     {AttributeId.COOPERATIVE, AttributeId.CLUSTER_DIMENSION, AttributeId.DEVICE_UPDATABLE_KERNEL_NODE}
 )
@@ -75,13 +75,13 @@ class Difference(NamedTuple):
     rule
         Id of the rule.
     field
-        Path below the node, as ``.grid_dim``.
+        Path below the node, such as ``.grid_dim``.
     verdict
-        Its meaning for this pair.
+        Verdict for this pair.
     evidence
         How the verdict is known.
     old, new
-        The two values, for people.
+        The two values, as text.
     """
 
     rule: str
@@ -139,7 +139,7 @@ class Effects:
     Parameters
     ----------
     profile
-        The driver's profile, or None: then only what is documented or reported is known.
+        The driver's profile; None: only documented and reported rules apply.
     flags
         CUgraphInstantiate_flags of the exec.
     """
@@ -149,9 +149,9 @@ class Effects:
         self._flags = flags
         self._known: dict[int, Effect] = {}
         self._last = AttributeSet(())
-        # By bytes: a file can have very many of one hash.
+        # By bytes: a hostile file may hold many records of one hash.
         self._sets: dict[bytes, AttributeSet] = {msgspec.msgpack.encode(()): self._last}
-        # By the number of the object, which is kept beside, so that the number stays its own.
+        # By object id; the object is kept alive, so the id stays unique.
         self._set_of: dict[int, tuple[Attributes, AttributeSet]] = {}
         self._refusals: dict[tuple[AttributeSet, AttributeSet], NodeRefusal | tuple[Doubt, ...]] = {}
         self._differences: dict[tuple[AttributeSet, AttributeSet, AttributeSet, bool], tuple[Difference, ...]] = {}
@@ -164,15 +164,15 @@ class Effects:
         return effect
 
     def is_hint(self, rule_id: str) -> bool:
-        """Whether a rule is that of a hint, whose value a fresh exec would follow."""
+        """Whether a rule is about a hint, whose value a fresh exec follows."""
         return any(ATTRIBUTE_RULES[i].id == rule_id and self.of(i).kind == "hint" for i in _HINTS)
 
     def set_of(self, attributes: Attributes) -> AttributeSet:
-        """Return the attributes by id, one instance for all equal ones."""
+        """Return the attributes by id; equal ones share one instance."""
         found = self._set_of.get(id(attributes))
         if found is None:
             shared = self._last
-            if attributes != shared.attributes:  # most nodes have the attributes of the one before
+            if attributes != shared.attributes:  # most nodes have the attributes of the previous node
                 content = msgspec.msgpack.encode(attributes)
                 known = self._sets.get(content)
                 self._last = shared = known or self._sets.setdefault(content, AttributeSet(attributes))
@@ -180,7 +180,7 @@ class Effects:
         return found[1]
 
     def refusal(self, held: AttributeSet, candidate: AttributeSet) -> NodeRefusal | tuple[Doubt, ...]:
-        """Return the attribute change that the driver refuses, or the attributes that leave this undetermined."""
+        """Return the attribute change that the driver refuses, or the doubts."""
         key = held, candidate
         found = self._refusals.get(key)
         if found is None:
@@ -190,7 +190,7 @@ class Effects:
     def doubts(self, attributes: AttributeSet) -> Iterator[Doubt]:
         """Yield the unknown attributes that decide whether the driver refuses.
 
-        A hint whose change can only be refused is not one: it affects neither the result nor what an exec runs.
+        A hint whose change can only be refused is not one: what the exec runs does not depend on it.
         """
         for attribute_id in self._deciding(attributes.entries):
             entry = attributes.entries.get(attribute_id)
@@ -201,18 +201,18 @@ class Effects:
     def differences(
         self, held: AttributeSet, candidate: AttributeSet, fixed: AttributeSet, *, prefers_cluster: bool = True
     ) -> tuple[Difference, ...]:
-        """Compare every attribute but the cluster, and those that the driver refuses a change of.
+        """Compare every attribute except the cluster and those whose change the driver refuses.
 
         Parameters
         ----------
         held
-            Attributes of the node that the exec holds.
+            Attributes of the held node.
         candidate
-            Attributes of the node that it is updated to.
+            Attributes of the candidate's node.
         fixed
             Attributes of the node at the exec's first upload or launch.
         prefers_cluster
-            Whether the device of these nodes may follow a preferred cluster.
+            Whether the nodes' device may follow a preferred cluster.
         """
         key = held, candidate, fixed, prefers_cluster
         found = self._differences.get(key)
@@ -223,7 +223,7 @@ class Effects:
         return found
 
     def _deciding(self, *nodes: Mapping[int, LaunchAttribute]) -> list[int]:
-        """Return the ids that decide whether the driver refuses: documented, or by flags and profile."""
+        """Return the ids that decide whether the driver refuses: documented ones, and by flags and profile."""
         more = _EXPECTED.union(*nodes) - _JUDGED_ELSEWHERE
         return [
             AttributeId.COOPERATIVE,
@@ -232,11 +232,11 @@ class Effects:
         ]
 
     def barriers(self, held: AttributeSet, candidate: AttributeSet) -> Iterator[NodeRefusal | Doubt]:
-        """Yield every attribute that the driver refuses a change of, and those that leave that open."""
+        """Yield a refusal or doubt for every attribute whose change the driver refuses or may refuse."""
         for attribute_id in self._deciding(held.entries, candidate.entries):
             old, new = held.entries.get(attribute_id), candidate.entries.get(attribute_id)
             if is_device_updatable(old) or is_device_updatable(new):
-                # Not a change: no graph that holds such a node can be updated, and no header says with which answer.
+                # Not a change: no graph with such a node can be updated, and the result is undocumented.
                 result, changed = None, True
             elif old is None or new is None or old.value is None or new.value is None:
                 if not self._can_only_refuse(attribute_id, old, new):
@@ -252,7 +252,7 @@ class Effects:
     def _can_only_refuse(self, attribute_id: int, old: LaunchAttribute | None, new: LaunchAttribute | None) -> bool:
         """Whether an unseen change can only make the driver reject the update, leaving the exec unchanged.
 
-        Not for cooperative, which decides the fate of the function, nor for device-updatable.
+        Not for cooperative, which decides about the function, nor for device-updatable.
         """
         return (
             attribute_id not in _JUDGED_ELSEWHERE
@@ -273,7 +273,7 @@ class Effects:
                 effect = Effect("none", effect.rule, "documented")
             entries = held.get(attribute_id), candidate.get(attribute_id), fixed.get(attribute_id)
             if effect.kind == "rejected" and not _is_known_change(*entries[:2]):
-                continue  # the pairing asks for these: an unknown value is a doubt, and its first refusal hides others
+                continue  # the pairing judges these: an unknown value is a doubt, and the first refusal hides others
             difference = _difference(effect, attribute_id, *entries)
             if difference is not None:
                 yield difference
@@ -286,7 +286,7 @@ def by_rule(rule_id: str, field: str, old: int | str | None, new: int | str | No
 
 
 def evidence_under(difference: Difference, profile: DriverProfile | None) -> Evidence:
-    """Return the evidence of a difference under a profile: a measurement on another driver does not count as one."""
+    """Return the evidence of a difference under a profile: a measurement counts only for its own driver."""
     if difference.evidence != "measured":
         return difference.evidence
     rule = RULES[difference.rule]
@@ -297,7 +297,7 @@ def evidence_under(difference: Difference, profile: DriverProfile | None) -> Evi
 
 
 def attribute_path(attribute_id: int) -> str:
-    """Return the path of an attribute below its node, as ``.attributes[priority]``."""
+    """Return the path of an attribute below its node, such as ``.attributes[priority]``."""
     name = AttributeId(attribute_id).name.lower() if attribute_id in ATTRIBUTE_RULES else str(attribute_id)
     return f".attributes[{name}]"
 
@@ -317,7 +317,7 @@ def value_text(entry: LaunchAttribute | None) -> int | str:
 
 
 def field_text(value: object) -> int | str | None:
-    """Return the value of a field as a finding holds it: a bool is an int to Python, and none to a document."""
+    """Return a field's value for a finding: a bool as text, since Python's bool is an int."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None or isinstance(value, int | str):
@@ -348,13 +348,13 @@ def _effect(profile: DriverProfile | None, flags: int, attribute_id: int) -> Eff
 
 
 def _measured(entry: AttributeProfile, documented: Rule, *, hint: bool) -> Effect | None:
-    """Return the effect that a profile decides for an attribute, or None if it leaves that open."""
+    """Return the effect of an attribute by profile, or None if the profile does not decide."""
     if "no" in (entry.has_effect, entry.settable) or entry.becomes_edge == "yes":
         return Effect("none", documented, "measured")
     if entry.update == "unknown":
         return None
     if entry.update == "rejected":
-        own = documented.verdict is Verdict.REJECTED  # of cooperative and device-updatable NVIDIA says so itself
+        own = documented.verdict is Verdict.REJECTED  # documented for cooperative and device-updatable
         return Effect("rejected", documented if own else RULES["kernel.attribute-rejected"], "measured")
     return Effect("hint" if hint and entry.update == "stale" else entry.update, documented, "measured")
 
@@ -372,7 +372,7 @@ def _difference(
     candidate: LaunchAttribute | None,
     fixed: LaunchAttribute | None,
 ) -> Difference | None:
-    """Judge one attribute of three nodes, any of which may lack it."""
+    """Judge one attribute of three nodes, each possibly without it."""
     three = held, candidate, fixed
     changed = value_text(held) != value_text(candidate)
     since_launch = value_text(fixed) != value_text(candidate)
@@ -382,10 +382,10 @@ def _difference(
             return None
         rule, verdict, evidence = effect.rule, _VERDICTS[effect.kind], effect.evidence
         if effect.kind == "stale" and not since_launch:
-            verdict = Verdict.HARMLESS  # back to the value that the exec has kept all along
+            verdict = Verdict.HARMLESS  # back to the value that the exec kept
     else:
         if all(entry is not None and entry.state == "unsupported" for entry in three):
-            return None  # a driver that does not know the id cannot have been given a value for it
+            return None  # a driver without the id has no value for it
         rule = RULES["kernel.attribute-unknown"]
         applied = effect.kind == "applied"
         verdict, evidence = (Verdict.UPDATABLE, effect.evidence) if applied else (rule.verdict, rule.evidence)

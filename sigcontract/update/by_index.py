@@ -1,4 +1,4 @@
-"""What differs between two graphs whose nodes are compared index by index: their order is part of the record."""
+"""Differences of two graphs whose nodes are compared by index: node order is part of the record."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
@@ -11,19 +11,19 @@ from sigcontract.update.pairing import body_pairs, subject_of
 
 __all__ = ["STRUCTURE", "Changes", "differences_by_index", "recorded"]
 
-#: Rules of differences between nodes of one index that say nothing of the pairs that the driver makes.
+#: Rules of differences by index that do not apply to the driver's pairs.
 STRUCTURE: Final = frozenset(
     {"node.type", "node.opaque", "topology.dependency", "topology.dependency-count", "edge.data"}
 )
 
-#: What differs between two nodes of one graph each.
+#: Returns the differences of two nodes.
 Changes = Callable[[NodeSignature, NodeSignature], Iterable[Difference]]
 
 
 def differences_by_index(
     a: GraphSignature, b: GraphSignature, changes: Changes, at: str = ""
 ) -> Iterator[LocatedDifference]:
-    """Yield what differs between nodes of one index: the order is part of the record."""
+    """Yield the differences between nodes of equal index: node order is part of the record."""
     if a is b or a == b:
         return
     if len(a.nodes) != len(b.nodes):
@@ -57,5 +57,5 @@ def _located(rule_id: str, path: str, subject: str | None, old: int | str, new: 
 
 
 def recorded(changes: Iterable[Difference]) -> list[Difference]:
-    """Return the changes without those that say of two equal fields that neither is known."""
+    """Return the changes without equal unknown fields."""
     return [c for c in changes if c.old != c.new or c.rule in ("kernel.attribute-origin", "function.facts-unknown")]

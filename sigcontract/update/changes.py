@@ -1,7 +1,7 @@
-"""Every recorded field in which two nodes differ, each judged in its node's context: what an update makes of it.
+"""Every field in which two nodes differ, each judged in its node's context.
 
-The one place where a field gets its rule and its verdict. Predictions, policies, groups and diffs all ask here or ask
-`NodeJudge`, as this does; what no rule of an update speaks of has the verdict of the rules' table.
+The only module that assigns rules and verdicts to fields. Predictions, policies, groups and diffs use it or
+`NodeJudge`; fields without an update rule have the verdict of the rules table.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ from sigcontract.update.pairing import subject_of
 
 __all__ = ["corresponding_changes", "is_of_function", "node_changes"]
 
-#: Fields of a kernel node that say which function it runs: one thing, compared as one.
+#: Fields of a kernel node that identify its function, compared as one.
 _FUNCTION: Final = (".name", ".kern", ".func", ".function")
 
 
 def node_changes(old: NodeSignature, new: NodeSignature, judge: NodeJudge) -> list[Difference]:
-    """Return what differs between two nodes of one process, handles by value; graphs inside are left out."""
+    """Return the differences of two nodes of one process, handles by value, without nested graphs."""
     function = None
     if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
         found = judge.differences(old, new, old)
         function = next((difference for difference in found if difference.field == ".func"), None)
-        if function is None:  # one function; what is known of it on one side only is a difference of the records
+        if function is None:  # one function; a fact known on one side only is a difference of the records
             function = function_change(old, new, judge)
     return _changes(old, new, judge, function)
 
@@ -34,7 +34,7 @@ def node_changes(old: NodeSignature, new: NodeSignature, judge: NodeJudge) -> li
 def corresponding_changes(
     old: NodeSignature, new: NodeSignature, judge: NodeJudge, contradiction: tuple[str, str] | None = None
 ) -> list[Difference]:
-    """Return what differs between two nodes whose numbers say only which handles are the same.
+    """Return the differences of two nodes whose handles are renumbered.
 
     ``contradiction`` is as for `function_change`.
     """
@@ -46,7 +46,7 @@ def corresponding_changes(
 
 def _changes(old: NodeSignature, new: NodeSignature, judge: NodeJudge, function: Difference | None) -> list[Difference]:
     if old.node_type != new.node_type or type(old) is not type(new):
-        # A node known by its number alone may be of the same type as one that has a record.
+        # A node known only by its type number may have the type of one with a record.
         rule = "node.type" if old.node_type != new.node_type else "node.opaque"
         return [by_rule(rule, "", subject_of(old), subject_of(new))]
     fields = list(field_differences(old, new))
@@ -56,7 +56,7 @@ def _changes(old: NodeSignature, new: NodeSignature, judge: NodeJudge, function:
     for difference in _judged(old, new, judge):
         if difference.field == ".func":
             continue  # compared above
-        # The first answer about a field stands: what is refused is not carried out.
+        # The first verdict on a field counts: a refused change has no effect.
         for field in _finer(difference, fields):
             found.setdefault(field.field, field)
     for difference in fields:
@@ -72,24 +72,24 @@ def _judged(old: NodeSignature, new: NodeSignature, judge: NodeJudge) -> Iterato
 
 
 def _finer(difference: Difference, fields: Sequence[Difference]) -> list[Difference]:
-    """Return a difference of a whole record as the fields that differ in it; any other as it is."""
+    """Split a difference of a whole record into its differing fields."""
     finer = [field for field in fields if field.field != difference.field and _is_within(field.field, difference.field)]
     return [difference._replace(field=field.field, old=field.old, new=field.new) for field in finer] or [difference]
 
 
 def is_of_function(path: str) -> bool:
-    """Say whether a field of a kernel node is one of those that say which function it runs."""
+    """Whether a field of a kernel node identifies its function."""
     return any(_is_within(path, field) for field in _FUNCTION)
 
 
 def _is_within(path: str, whole: str) -> bool:
-    """Say whether a path is that of a field, or of something inside of it."""
+    """Whether a path is that of a field or inside it."""
     return path == whole or path.startswith((f"{whole}.", f"{whole}["))
 
 
 def _by_table(difference: Difference) -> Difference:
-    """Return what the table says of a field that no rule of an update asked about."""
+    """Return a difference with the table's verdict, for a field without an update rule."""
     if difference.field.startswith(".attributes[") and difference.rule != "kernel.attribute-unknown":
-        # Each attribute was judged together with all that decides its effect, and nothing was found.
+        # Each attribute was judged with everything that decides its effect, without a finding.
         return difference._replace(verdict=Verdict.HARMLESS)
     return difference

@@ -1,4 +1,4 @@
-"""What an executable may run after its history: the graphs that it held, its launches and uploads."""
+"""What an executable may run, given its history of updates, launches and uploads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExecState", "Unproven"]
 
-#: Rules whose effect the state of a node follows. After any other unsafe one the history proves nothing more.
+#: Rules whose effect the state of a node models. After any other unsafe one, the history proves nothing.
 _FOLLOWED: Final = frozenset(
     {"kernel.cluster-carried", "kernel.cluster-dim", "kernel.cluster-one", "kernel.cooperative-function"}
 )
@@ -27,16 +27,16 @@ _FOLLOWED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
-    """The first update of a history after which it is not known what the executable runs.
+    """The first update after which it is unknown what the executable runs.
 
     Attributes
     ----------
     path
-        Path of the node in the graph that it was updated to; ``nodes`` where the whole history is unknown.
+        Path of the node in the graph of the update; ``nodes`` if the whole history is unknown.
     what
         The rule of the finding, or what is unknown.
     subject
-        The node for people, or None.
+        Description of the node, or None.
     """
 
     path: str
@@ -46,10 +46,10 @@ class Unproven:
 
 @dataclass(frozen=True, slots=True)
 class ExecState:
-    """The possible states of an executable: made by `instantiated` or `unknown`, followed by `updated` and `used`.
+    """The possible states of an executable: created by `instantiated` or `unknown`, advanced by `updated` and `used`.
 
-    `sigcontract.predict_update` takes one as ``fixed``. The states are right under one profile and one set of
-    instantiation flags; give the same to all calls.
+    Pass it to `sigcontract.predict_update` as ``fixed``. It holds for one profile and one set of instantiation flags;
+    pass the same to all calls.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ExecState:
     kernels
         State of each kernel node of ``held``, by path.
     unproven
-        What keeps the history from proving anything, or None. A new executable mends it.
+        Why the history proves nothing, or None. A new executable starts afresh.
     """
 
     held: "GraphSignature"
@@ -73,14 +73,14 @@ class ExecState:
     def instantiated(
         cls, graph: "GraphSignature", profile: "DriverProfile | None" = None, *, flags: int = 0
     ) -> "ExecState":
-        """Return the state of an executable that was instantiated from a graph.
+        """Return the state of an executable instantiated from a graph.
 
         Parameters
         ----------
         graph
             The graph.
         profile
-            What is known of the driver, as for `sigcontract.predict_update`.
+            The driver's profile, as for `sigcontract.predict_update`.
         flags
             CUgraphInstantiate_flags of the executable.
         """
@@ -89,21 +89,21 @@ class ExecState:
     @classmethod
     @explains_invalid("graph")
     def unknown(cls, graph: "GraphSignature") -> "ExecState":
-        """Return the state of an executable that holds a graph and of which nothing else is known."""
+        """Return the state of an executable that holds a graph, with unknown history."""
         return cls(graph, is_used=True, kernels={}, unproven=Unproven("nodes", "history"))
 
     @explains_invalid("candidate", "profile")
     def updated(
         self, candidate: "GraphSignature", profile: "DriverProfile | None" = None, *, flags: int = 0
     ) -> "ExecState":
-        """Return the state after an update that the driver accepted. A refused one leaves the state as it is.
+        """Return the state after an accepted update. A refused one does not change the state.
 
-        An update that the rules call refused, and the driver accepted, leaves a history that proves nothing.
+        After an accepted update that the rules call refused, the history proves nothing.
 
         Parameters
         ----------
         candidate
-            The graph that it was updated to.
+            The graph of the update.
         profile, flags
             As for `instantiated`.
         """
@@ -124,7 +124,7 @@ class ExecState:
 
     @classmethod
     def judged(cls, graph: "GraphSignature", judge: NodeJudge) -> "ExecState":
-        """Answer as `instantiated` does, for a valid graph."""
+        """As `instantiated`, for a valid graph."""
         first: dict[int, KernelState] = {}
         kernels: dict[str, KernelState] = {}
         for path, node in graph.walk():
@@ -135,7 +135,7 @@ class ExecState:
         return cls(graph, is_used=False, kernels=kernels, unproven=None)
 
     def judged_updated(self, candidate: "GraphSignature", judge: NodeJudge) -> "ExecState":
-        """Answer as `updated` does, for a valid graph."""
+        """As `updated`, for a valid graph."""
         pairing = pair_graphs(self.held, candidate, judge.refusal)
         if pairing.refusal is not None:
             refusal = pairing.refusal
@@ -154,7 +154,7 @@ class ExecState:
         return ExecState(candidate, self.is_used, kernels, self.unproven or self._unproven(pairing, candidate, judge))
 
     def _unproven(self, pairing: Pairing, candidate: "GraphSignature", judge: NodeJudge) -> Unproven | None:
-        """Return where an update is not safe in a way that the states of the nodes do not follow."""
+        """Return the first unsafe change that the nodes' states do not model, or None."""
         for difference, path, subject in differences_along(pairing, (self.held, candidate), judge, self.kernels):
             followed = judge.has_state_model and difference.rule in _FOLLOWED
             if not (difference.verdict.safe or followed):

@@ -1,4 +1,4 @@
-"""Field by field: where two records differ, and which rule of the table speaks of the field."""
+"""Compare two records field by field, each with its rule of the table."""
 
 from collections.abc import Iterator
 
@@ -18,9 +18,9 @@ __all__ = ["field_differences"]
 
 
 def field_differences(old: Record, new: Record, at: str = "") -> Iterator[Difference]:
-    """Yield every field in which two records of one type differ, with the verdict that the table gives it.
+    """Yield every field in which two records of one type differ, with the table's verdict.
 
-    Graphs inside (a child, a body) are left to the caller, who knows how their nodes correspond.
+    Nested graphs are left to the caller, who knows how their nodes correspond.
     """
     for name in old.__struct_fields__:
         before, after = getattr(old, name), getattr(new, name)

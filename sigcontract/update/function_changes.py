@@ -1,4 +1,4 @@
-"""Whether two kernels of two processes run one function, and what the evidence is: names, facts, machine code."""
+"""Whether kernels of two processes run one function, by names, facts and machine code."""
 
 import re
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from sigcontract.update.rules import RULES
 
 __all__ = ["SETTINGS", "function_change", "is_durable", "unproven_function"]
 
-#: Names that a tool made from a handle, as ``func:140213``.
+#: Names made from a handle, such as ``func:140213``.
 _NOT_DURABLE: Final = re.compile(r"(?:func|kern|kernel|function):(?:0x)?[0-9a-fA-F]+\Z")
-#: Facts of a function that cuFuncSetAttribute can change, so that equal machine code does not prove them equal.
+#: Facts that cuFuncSetAttribute can change, so equal machine code does not prove them equal.
 SETTINGS: Final = tuple(field.removeprefix("FunctionFacts.") for field in RULES["function.settings"].field.split(", "))
-#: Function numbers that stand for two functions, when it is asked what a change of function means.
+#: Two arbitrary function numbers, to judge a change of function.
 _ONE, _ANOTHER = MAX_EXACT_INT - 1, MAX_EXACT_INT
 _UNKNOWN, _KNOWN = "unknown", "known"
 
 
 def is_durable(name: str) -> bool:
-    """Say whether a kernel's name means anything in another process: not if it was made from a handle."""
+    """Whether a kernel's name is meaningful in another process: not if made from a handle."""
     return _NOT_DURABLE.match(name) is None
 
 
@@ -34,16 +34,16 @@ def function_change(
     judge: NodeJudge,
     contradiction: tuple[str, str] | None = None,
 ) -> Difference | None:
-    """Return in what the functions of two kernels differ, as one difference: a rebuilt one differs in many facts.
+    """Return how the functions of two kernels differ, as one difference: a rebuilt one differs in many facts.
 
     Parameters
     ----------
     old, new
-        The nodes; ``kern`` and ``func`` are numbers of one process, or say only which functions are the same.
+        The nodes; ``kern`` and ``func`` are handles of one process, or renumbered.
     judge
-        Knows what a change of function means for a node: on a cooperative one more than elsewhere.
+        Judges a change of function, which matters more on a cooperative node.
     contradiction
-        How the two numbers contradict what most nodes of the graphs show, in words, or None.
+        How the two numbers contradict the correspondence of the graphs, as two texts, or None.
     """
     change = _change(old, new, contradiction)
     if change is None or change.verdict is Verdict.UNDETERMINED:
@@ -56,9 +56,9 @@ def function_change(
 
 
 def unproven_function(node: KernelNodeSignature) -> list[Difference]:
-    """Return what keeps a kernel's function from being proved that of another process.
+    """Return why a kernel's function cannot be proved equal to one of another process.
 
-    Equal machine code proves all but what is set at run time.
+    Equal machine code proves everything but settings made at run time.
     """
     if not is_durable(node.name):
         return [by_rule("function.name-not-durable", ".name", node.name, node.name)]
@@ -70,7 +70,7 @@ def unproven_function(node: KernelNodeSignature) -> list[Difference]:
     return [by_rule("function.facts-unknown", f".function.{name}", None, None) for name in unknown]
 
 
-def _change(  # noqa: PLR0911  each kind of evidence, the strongest first
+def _change(  # noqa: PLR0911  one return per kind of evidence, strongest first
     old: KernelNodeSignature, new: KernelNodeSignature, contradiction: tuple[str, str] | None
 ) -> Difference | None:
     if old.name != new.name:
@@ -98,7 +98,7 @@ def _fact_change(old: FunctionFacts, new: FunctionFacts) -> Difference | None:
     found = list(field_differences(old, new, ".function"))
     known = [difference for difference in found if None not in (difference.old, difference.new)]
     if not known:
-        # Whether the machine code is known is asked for the whole graph at once.
+        # Unknown machine code is reported once per graph.
         unknown = [difference for difference in found if difference.rule != "function.code-unknown"]
         return _as_one("function.facts-unknown", unknown)
     rules = {difference.rule for difference in known}

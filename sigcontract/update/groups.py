@@ -1,4 +1,4 @@
-"""The one engine that groups graphs under a policy, and what the graphs of dumps could share.
+"""Groups graphs under a policy; the groups of dumps.
 
 `SignatureRegistry` and ``sigcontract groups`` both ask `Grouping`.
 """
@@ -26,9 +26,17 @@ from sigcontract.model import (
 from sigcontract.profiles import check_profile
 from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.labels import by_label
-from sigcontract.update.policies import POLICIES, check_policy, judged_key, judged_same
+from sigcontract.update.policies import (
+    GROUPING_POLICIES,
+    SHARE_UPDATABLE,
+    check_policy,
+    first_come_policy,
+    judged_key,
+    judged_same,
+)
 from sigcontract.update.similarity import similarity_key
 from sigcontract.update.single_exec import single_exec_finding
+from sigcontract.update.updatable import FirstCome, fewest_executables
 from sigcontract.wire import explains_invalid, portable_digest
 
 __all__ = [
@@ -141,7 +149,8 @@ class Grouping(Generic[G]):
 
     Two graphs of one key of which everything is known are the same, so a graph is found by its key and compared with
     none, but under ``portable`` with the first of each group of its key, where its nodes stand in an order that none
-    of the group had. Graphs are expected to be valid, and are kept alive here, as the judge requires.
+    of the group had. Under ``share-updatable`` graphs are found by the key of ``share-functions`` as they arrive, and
+    `seal` puts groups together. Graphs are expected to be valid, and are kept alive here, as the judge requires.
 
     Parameters
     ----------
@@ -153,13 +162,16 @@ class Grouping(Generic[G]):
     Raises
     ------
     UsageError
-        No policy has that name.
+        The policy is unknown.
     """
 
     def __init__(self, policy: str, judge: NodeJudge) -> None:
-        check_policy(policy)
+        check_policy(policy, GROUPING_POLICIES)
         self.policy: Final = policy
+        self._first_come: Final = first_come_policy(policy)
         self.groups: Final[list[Group[G]]] = []
+        #: Fewer groups cannot hold the graphs; known once sealed.
+        self.at_least = 0
         self._judge = judge
         self._judged: dict[int, tuple[str | None, tuple[Finding, ...] | None]] = {}
         self._members: list[list[G]] = []
@@ -188,7 +200,7 @@ class Grouping(Generic[G]):
         # Labels of one graph, as decoding makes equal ones, are judged once; the members keep the graphs.
         digest, unknown = self._judged.get(id(graph), (None, None))
         if digest is None:
-            digest = judged_key(self.policy, graph, self._judge)
+            digest = judged_key(self._first_come, graph, self._judge)
         if alone is None:
             alone = unknown = self.alone(graph) if unknown is None else unknown
         self._judged[id(graph)] = digest, unknown
@@ -202,6 +214,34 @@ class Grouping(Generic[G]):
         self._members[index].append(member)
         self._arrivals.append((member, self.groups[index]))
         return self.groups[index]
+
+    def seal(self) -> None:
+        """Form the final groups: under ``share-updatable`` the fewest in which every graph goes with every other."""
+        if self.policy == SHARE_UPDATABLE:
+            self._merge()
+        else:
+            self.at_least = len(self.groups)
+
+    def _merge(self) -> None:
+        """Put groups together. Groups that were handed out before are of no use any more."""
+        numbers: dict[int, list[int]] = {}
+        for number, (_, group) in enumerate(self._arrivals):
+            numbers.setdefault(group.index, []).append(number)
+        alone = [group for group in self.groups if group.alone]
+        found = fewest_executables(
+            [member.graph for member, _ in self._arrivals],
+            [FirstCome(tuple(numbers[group.index])) for group in self.groups if not group.alone],
+            self._judge,
+        )
+        self.at_least = len(alone) + found.at_least
+        merged = sorted([*found.groups, *(tuple(numbers[group.index]) for group in alone)])
+        arrivals, self.groups[:], self._members[:] = tuple(self._arrivals), [], []
+        for index, members in enumerate(merged):
+            first = arrivals[members[0]][1]
+            self._members.append([arrivals[number][0] for number in members])
+            self.groups.append(Group(index, first.key, first.alone, self._members[index]))
+            for number in members:
+                self._arrivals[number] = arrivals[number][0], self.groups[index]
 
     def _joined(self, key: str, graph: GraphSignature) -> int | None:
         """Return the index of the group that a graph of that key is of, None if it is the first of its own."""
@@ -224,7 +264,7 @@ class Grouping(Generic[G]):
         """Return why a graph must share no executable: CUDA allows one of it, or something of it is unknown."""
         nodes = distinct_nodes(graph)
         single = None if self.policy == "portable" else single_exec_finding(graph, nodes)
-        return unprovable(self.policy, graph, nodes, self._judge) if single is None else (single,)
+        return unprovable(self._first_come, graph, nodes, self._judge) if single is None else (single,)
 
     def differences(self, a: GraphSignature, b: GraphSignature) -> tuple[Finding, ...]:
         """Return the differences that keep two graphs from sharing; empty if they are the same."""
@@ -312,7 +352,7 @@ class _Named(NamedTuple):
 @explains_invalid("dumps", "profile")
 def group_dumps(
     dumps: Sequence[SignatureDump],
-    policies: Iterable[str] = POLICIES,
+    policies: Iterable[str] = GROUPING_POLICIES,
     profile: DriverProfile | None = None,
     *,
     flags: int = 0,
@@ -339,7 +379,7 @@ def group_dumps(
     Raises
     ------
     UsageError
-        No policy has that name.
+        The policy is unknown.
     NotComparableError
         A label stands for two graphs of one dump, or the profile is of another driver or device than one of the dumps.
     """
@@ -373,6 +413,7 @@ def _grouped(of_dumps: Sequence[Sequence[_Named]], policy: str, judge: NodeJudge
         grouping: Grouping[_Named] = Grouping(policy, judge)
         for graph in graphs:
             grouping.add(graph)
+        grouping.seal()
         groupings.append(grouping)
     found = [(grouping, group) for grouping in groupings for group in grouping.groups]
     searched = {id(group) for group in islice((group for _, group in found if not group.alone), nearest)}

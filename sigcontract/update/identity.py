@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Identity", "contradiction", "function_identity", "function_texts"]
 
-#: same: proven in one load epoch. reused: one handle, two functions. unknown: no handle to compare.
+#: same: proven within one load epoch. reused: one handle, two functions. unknown: no handle to compare.
 Identity = Literal["same", "other", "reused", "unknown"]
 
 
 def function_identity(a: "KernelNodeSignature", b: "KernelNodeSignature") -> Identity:
     """Return whether two nodes of one process run the same function.
 
-    Handles prove it inside one load epoch; a handle whose name or facts have changed is another function. Without a
-    handle, other names or facts prove that the functions differ, and nothing proves that they are one.
+    Handles prove it within one load epoch; a handle with another name or facts is another function. Without handles,
+    different names or facts prove different functions, and nothing proves the same one.
     """
     if a.kern != b.kern or a.func != b.func:
         if (a.kern or a.func) and (b.kern or b.func):
@@ -32,7 +32,7 @@ def function_identity(a: "KernelNodeSignature", b: "KernelNodeSignature") -> Ide
 
 
 def contradiction(a: "FunctionFacts | None", b: "FunctionFacts | None") -> str | None:
-    """Return the first fact that is known on both sides and differs, or None. Unknown facts contradict nothing."""
+    """Return the first fact known on both sides that differs, or None."""
     if a is None or b is None:
         return None
     for name in a.__struct_fields__:
@@ -43,7 +43,7 @@ def contradiction(a: "FunctionFacts | None", b: "FunctionFacts | None") -> str |
 
 
 def function_texts(a: "KernelNodeSignature", b: "KernelNodeSignature", identity: Identity) -> tuple[str, str]:
-    """Return what distinguishes two functions, each in its own words."""
+    """Return what distinguishes two functions, one text for each."""
     if a.name != b.name:
         return a.name, b.name
     fact = contradiction(a.function, b.function)

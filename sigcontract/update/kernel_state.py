@@ -1,19 +1,19 @@
-"""What the kernel node of an executable may run, after any history of updates, launches and uploads.
+"""What an executable's kernel node may run after a history of updates, launches and uploads.
 
 The model: a node has a *stored* cluster and, from the first launch or upload on, a *fixed* one. Instantiation stores
-the node's cluster. An update stores the candidate's unless that is none, and drops the fixed one where the function
+the node's cluster. An update stores the candidate's unless that is none, and drops the fixed one if the function
 changes. A launch runs the fixed cluster, else the stored one, and fixes it.
 
-Where the grid is no multiple of the stored cluster the kernel does not run at all, whatever is fixed, and no call
+If the grid is not a multiple of the stored cluster, the kernel does not run at all, whatever is fixed, and no call
 reports it (25 of 25 in 46,591 launches of random walks, 2026-12-03).
 
-The adversary: where nothing ran on the device since the last launch, an update of which grid, block and shared memory
-are those of that launch may keep what it ran: its cluster, and the function of a cooperative node. A process cannot
-know what runs on its device, so both outcomes stay possible.
+The adversary: if nothing ran on the device since the last launch, an update to the same grid, block and shared memory
+may keep what that launch ran: its cluster, and the function of a cooperative node. A process cannot know what runs on
+its device, so both outcomes stay possible.
 
 Fitted on 40,000 chains with other work on the device and on 6,000 without (H200, driver 580.159.04, 2026-12-02,
-``lab/exec_state.py``): all 112,176 launches are among the outcomes. Of 63,878 launches after updates of fresh
-chains, most with nothing in between, none that was called safe was wrong (2026-12-03).
+``lab/exec_state.py``): all 112,176 launches are among the outcomes. Of 63,878 launches after updates of fresh chains,
+most with nothing in between, none called safe was wrong (2026-12-03).
 """
 
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_CLUSTER", "UNKNOWN", "KernelState", "Use"]
 
-#: A cluster that is none, and one that no record shows, among texts as ``2x1x1``.
+#: No cluster, and an unknown cluster, among values such as ``2x1x1``.
 NO_CLUSTER: Final = "none"
 UNKNOWN: Final = "unknown"
 #: Nothing is fixed: the next launch runs the stored cluster.
@@ -45,7 +45,7 @@ class Use(NamedTuple):
     launch
         Its grid, block and dynamic shared memory.
     clusters
-        The clusters that it may have run with.
+        The clusters it may have used.
     functions
         Nodes whose functions it may have run.
     """
@@ -61,13 +61,13 @@ class KernelState(NamedTuple):
     Attributes
     ----------
     first
-        The node that it was instantiated from.
+        The node it was instantiated from.
     stored
         The stored cluster.
     fixed
-        The clusters of which one is fixed; one of them may be nothing.
+        The clusters, one of which is fixed; possibly none yet.
     functions
-        Nodes whose functions it may run; of a node that is not cooperative always the one that it holds.
+        Nodes whose functions it may run; for a non-cooperative node always the held one.
     uses
         The last launch and the uploads since.
     """
@@ -80,7 +80,7 @@ class KernelState(NamedTuple):
 
     @classmethod
     def instantiated(cls, node: "KernelNodeSignature", cluster: str | None) -> "KernelState":
-        """Return the state after instantiation from a node of that effective cluster, None where it is not known."""
+        """Return the state after instantiation from a node with that effective cluster; None if unknown."""
         return cls(node, cluster or UNKNOWN, frozenset((_NOTHING,)), (node,))
 
     @property
@@ -90,7 +90,7 @@ class KernelState(NamedTuple):
 
     @property
     def stored_extents(self) -> tuple[int, int, int]:
-        """The stored cluster, blocks along x, y and z; one block where there is none or it is not known."""
+        """The stored cluster, blocks along x, y and z; one block if none or unknown."""
         if self.stored in (NO_CLUSTER, UNKNOWN):
             return 1, 1, 1
         x, y, z = map(int, self.stored.split("x"))
@@ -104,16 +104,16 @@ class KernelState(NamedTuple):
         *,
         cooperative: bool,
     ) -> "KernelState":
-        """Return the state after an update that the driver accepted.
+        """Return the state after an accepted update.
 
         Parameters
         ----------
         held
-            The node that the executable holds.
+            The held node.
         candidate
-            The node that it is updated to.
+            The candidate's node.
         cluster
-            The effective cluster of the candidate, None where it is not known.
+            The effective cluster of the candidate; None if unknown.
         cooperative
             Whether the node is or may be cooperative.
         """
@@ -144,7 +144,7 @@ def _launch(node: "KernelNodeSignature") -> "tuple[Dim3, Dim3, int]":
 
 
 def _distinct(nodes: "Iterable[KernelNodeSignature]") -> "tuple[KernelNodeSignature, ...]":
-    """Return the nodes whose functions are not proven to be that of one before."""
+    """Return the nodes whose functions are not proven equal to an earlier one's."""
     found: list[KernelNodeSignature] = []
     for node in nodes:
         if not any(node is other or function_identity(node, other) == "same" for other in found):

@@ -42,7 +42,7 @@ class NodeJudge:
     Parameters
     ----------
     profile
-        The driver's profile, or None: then only what is documented or reported is known.
+        The driver's profile; None: only documented and reported rules apply.
     flags
         CUgraphInstantiate_flags of the exec.
     """
@@ -50,9 +50,9 @@ class NodeJudge:
     def __init__(self, profile: "DriverProfile | None", flags: int) -> None:
         self.profile: Final = profile
         self._cooperative_refused = profile is not None and profile.cooperative_function_update == "rejected"
-        #: Whether an update carries the cluster at any time.
+        #: Whether an update always applies the cluster.
         self.cluster_follows = profile is not None and profile.cluster_fixed_at == "never"
-        #: Whether the model of `sigcontract.update.kernel_state` was measured on this driver: a shipped profile.
+        #: Whether `sigcontract.update.kernel_state` was measured on this driver: a shipped profile.
         self.has_state_model: Final = (
             profile is not None and profile.id in PROFILES and profile == shipped_profile(profile.id)
         )
@@ -63,7 +63,7 @@ class NodeJudge:
     # Refusals.
 
     def refusal(self, held: NodeSignature, candidate: NodeSignature) -> NodeRefusal | tuple[Doubt, ...]:
-        """Return why the driver refuses two nodes of one type, or why that is undetermined, or nothing."""
+        """Return why the driver refuses two nodes of one type, or the doubts, possibly none."""
         if isinstance(held, KernelNodeSignature) and isinstance(candidate, KernelNodeSignature):
             effects = self.effects
             answer = effects.refusal(effects.set_of(held.attributes), effects.set_of(candidate.attributes))
@@ -74,9 +74,9 @@ class NodeJudge:
         return first_refusal(self.barriers(held, candidate))
 
     def barriers(self, held: NodeSignature, candidate: NodeSignature) -> "Iterator[NodeRefusal | Doubt]":
-        """Yield all that the driver refuses of two nodes of one type, and what leaves that open, in its order.
+        """Yield the driver's refusals and doubts about two nodes of one type, in its order.
 
-        The driver stops at the first refusal. That a field further on would be refused too is what a diff tells.
+        The driver stops at the first refusal; a diff lists them all.
         """
         if isinstance(held, KernelNodeSignature) and isinstance(candidate, KernelNodeSignature):
             return self._kernel_barriers(held, candidate)
@@ -100,12 +100,12 @@ class NodeJudge:
             yield Doubt("kernel.context-unknown", ".context", *contexts)
 
     def refused(self, held: NodeSignature, candidate: NodeSignature) -> list[Difference]:
-        """Return all that the driver refuses of two nodes, as differences."""
+        """Return all refusals of two nodes, as differences."""
         barriers = self.barriers(held, candidate)
         return [by_rule(b.rule, b.field, b.old, b.new) for b in barriers if isinstance(b, NodeRefusal)]
 
     def unknowns(self, node: NodeSignature) -> "Iterator[Difference]":
-        """Yield the unknowns that keep a node from equalling any other, itself included."""
+        """Yield the unknowns of a node, which never match."""
         if isinstance(node, KernelNodeSignature):
             for doubt in self.effects.doubts(self.effects.set_of(node.attributes)):
                 yield by_rule(*doubt)
@@ -122,17 +122,16 @@ class NodeJudge:
     def differences(
         self, held: NodeSignature, candidate: NodeSignature, fixed: "NodeSignature | KernelState"
     ) -> list[Difference]:
-        """Return the differences between two nodes that the driver pairs and does not refuse.
+        """Return the differences between two paired nodes that the driver accepts.
 
         Parameters
         ----------
         held
-            The node that the exec holds.
+            The held node.
         candidate
-            The node that the update gives it.
+            The candidate's node.
         fixed
-            The node at the exec's first upload or launch, which stale values come from; or what the history of the
-            exec left of its node.
+            The node at the exec's first upload or launch, the source of stale values; or the node's state.
         """
         if isinstance(fixed, KernelState):
             if isinstance(held, KernelNodeSignature) and isinstance(candidate, KernelNodeSignature):
@@ -162,7 +161,7 @@ class NodeJudge:
         if known is None:
             known = parts, self._launch(held, candidate, fixed, one_function=one_function)
             if key:
-                self._launches[key] = known  # with the parts, so that their numbers stay their own
+                self._launches[key] = known  # with its parts, so their ids stay unique
         found.extend(known[1])
         return found
 
@@ -199,18 +198,18 @@ class NodeJudge:
     # Effects on an executable whose history is known.
 
     def state_of(self, node: KernelNodeSignature) -> KernelState:
-        """Return the state of a node that an executable is instantiated from."""
+        """Return the state of a node after instantiation."""
         return KernelState.instantiated(node, self._cluster_of(node))
 
     def state_after(self, state: KernelState, held: KernelNodeSignature, candidate: KernelNodeSignature) -> KernelState:
-        """Return the state of a node after an update that the driver accepted."""
+        """Return the state of a node after an accepted update."""
         cooperative = self.is_cooperative(candidate)
         return state.updated(held, candidate, self._cluster_of(candidate), cooperative=cooperative)
 
     def _kernel_after(
         self, held: KernelNodeSignature, candidate: KernelNodeSignature, state: KernelState
     ) -> list[Difference]:
-        """Judge an update of an executable's node by its state; where that is not measured, by its first node."""
+        """Judge an update of an executable's node by its state, or if that is not measured, by its first node."""
         if not self.has_state_model:
             return self._kernel(held, candidate, state.first)
         after = self.state_after(state, held, candidate)
@@ -239,10 +238,10 @@ class NodeJudge:
         elif since != "same":
             yield by_rule("kernel.handle-reused" if since == "reused" else "kernel.function", ".func", *texts)
 
-    def _cluster_after(  # noqa: PLR0911  one answer for each way in which clusters can be
+    def _cluster_after(  # noqa: PLR0911  one return per case of clusters
         self, held: KernelNodeSignature, candidate: KernelNodeSignature, after: KernelState
     ) -> Difference | None:
-        """Compare the clusters that a launch may run with to the one that a fresh exec launches."""
+        """Compare the clusters a launch may use with the one a fresh exec uses."""
         before, wanted = self._cluster_of(held), self._cluster_of(candidate)
         if before is None or wanted is None or UNKNOWN in after.clusters:
             return self._cluster_unknown(held, candidate, before, wanted)
@@ -254,7 +253,7 @@ class NodeJudge:
             return by_rule("kernel.cluster-carried", _CLUSTER, wrong[0], wanted)
         grid = candidate.grid_dim
         if any(blocks % size for blocks, size in zip((grid.x, grid.y, grid.z), after.stored_extents, strict=True)):
-            # With the cluster that was stored the kernel does not run at all.
+            # With the stored cluster the kernel does not run at all.
             return Difference("kernel.cluster-dim", _CLUSTER, Verdict.STALE, "measured", after.stored, wanted)
         if others:
             found = by_rule("kernel.cluster-one", _CLUSTER, others[0], wanted)
@@ -278,7 +277,7 @@ class NodeJudge:
             effect = "unknown" if self.profile is None else self.profile.cooperative_function_update
             verdict = {"applied": Verdict.UPDATABLE, "stale": Verdict.STALE}.get(effect, rule.verdict)
             if verdict is Verdict.STALE and since_fixed == "same":
-                verdict = Verdict.UNDETERMINED  # back to the first function: it may be what still runs, or not
+                verdict = Verdict.UNDETERMINED  # back to the first function, which may or may not still run
             evidence = rule.evidence if effect == "unknown" else "measured"
             yield Difference(rule.id, ".func", verdict, evidence, *texts)
         elif since_held != "same":
@@ -292,7 +291,7 @@ class NodeJudge:
     def is_free(self, node: KernelNodeSignature) -> bool:
         """Whether an update may change a node's function.
 
-        Not that of a cooperative node, nor one that alone proves that the context is the same.
+        Not on a cooperative node, nor if the function alone proves the context.
         """
         return node.context != 0 and not self.is_cooperative(node)
 
@@ -306,7 +305,7 @@ class NodeJudge:
         return Difference(rule.id, _CLUSTER, rule.verdict, rule.evidence, *texts)
 
     def _cluster(self, before: str, after: str, launched: str, *, one_function: bool, must: bool) -> Difference:
-        """Judge the effective clusters of the held, new and first launched nodes, of which two or three differ.
+        """Judge the effective clusters of the held, candidate and first launched nodes, at least two of which differ.
 
         ``must``: one of their functions requires a cluster size (CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET).
         """
@@ -344,10 +343,10 @@ def _needs_cluster_size(*nodes: KernelNodeSignature) -> bool:
 
 
 def effective_cluster(node: KernelNodeSignature, attributes: AttributeSet) -> str | None:
-    """Return the cluster that a fresh exec launches, as ``2x1x1`` or ``none``; None if unknown.
+    """Return the cluster of a fresh exec, as ``2x1x1`` or ``none``; None if unknown.
 
-    What ``__cluster_dims__`` compiled in, which no launch can differ from, else the attribute. The measured driver's
-    getter reports the compiled one as the attribute.
+    The compiled cluster (``__cluster_dims__``), which launches must match, else the attribute. The measured driver's
+    getter returns the compiled one as the attribute.
     """
     return _effective(node, attributes.cluster)
 

@@ -1,4 +1,4 @@
-"""Kernels that no launch would take as they are recorded: a sign of a dump that was edited or put together wrongly."""
+"""Kernels that cannot be launched as recorded: a sign of an edited or corrupt dump."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,7 +9,7 @@ __all__ = ["Unlaunchable", "unlaunchable"]
 
 
 class Unlaunchable(NamedTuple):
-    """A kernel whose grid is no multiple of its cluster.
+    """A kernel whose grid is not a multiple of its cluster.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class Unlaunchable(NamedTuple):
 
 
 def unlaunchable(graph: GraphSignature) -> Iterator[Unlaunchable]:
-    """Yield the kernels whose grid is no multiple of the cluster that they launch with.
+    """Yield the kernels whose grid is not a multiple of their cluster.
 
-    The cluster is what ``__cluster_dims__`` compiled in, else the attribute. A grid has to be a multiple of it (CUDA
+    The cluster is the compiled one (``__cluster_dims__``), else the attribute. The grid must be a multiple of it (CUDA
     programming guide, thread block clusters).
     """
     for path, node in graph.walk():

@@ -1,4 +1,4 @@
-"""The differences between the nodes that the driver pairs, each with its location in the graphs."""
+"""Differences between paired nodes, with their paths in the graphs."""
 
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["LocatedDifference", "Origin", "differences_along", "located_refusal"]
 
-#: A difference, the path of its node in the candidate, and the node for people (None: the graphs as a whole differ).
+#: A difference, its path in the candidate, and the node's description (None: of the whole graph).
 LocatedDifference = tuple[Difference, str, str | None]
 
-#: By path in the exec's graph: the node at the first launch, or the state of a kernel node. None: as the exec holds.
+#: By path in the held graph: the node at the first launch, or the state of a kernel node. None: the held node.
 Origin = Mapping[str, "NodeSignature | KernelState"] | None
 
 
 def located_refusal(refusal: Refusal) -> LocatedDifference:
-    """Return a refusal as a difference with its place."""
+    """Return a refusal as a difference with its path."""
     return by_rule(refusal.rule, "", refusal.old, refusal.new), refusal.path, refusal.subject
 
 
-def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where it stands in them
+def differences_along(  # noqa: PLR0913  two graphs, and the paths reached in them
     pairing: Pairing,
     graphs: tuple["GraphSignature", "GraphSignature"],
     judge: "NodeJudge",
@@ -38,27 +38,27 @@ def differences_along(  # noqa: PLR0913  a recursion over two graphs, and where 
     *,
     refused: bool = False,
 ) -> Iterator[LocatedDifference]:
-    """Yield what the pairs of two graphs differ in; of a refused update only what leaves its answer open.
+    """Yield the differences of all pairs; for a refused update only those that leave the refusal undetermined.
 
     Parameters
     ----------
     pairing
         The pairing of the two graphs.
     graphs
-        The graph that the exec holds, and the candidate.
+        The held graph and the candidate.
     judge
-        What a difference means.
+        Judges the differences.
     origin
-        By path in the graph that the exec holds: the node at the first launch, or the state of a kernel node; a path
-        that is missing, or None: the node that the exec holds.
+        By path in the held graph: the node at the first launch, or the state of a kernel node; missing or None: the
+        held node.
     at
-        Paths of the two graphs in the outermost ones.
+        Paths of the two graphs in the outermost graphs.
     refused
-        Whether a graph around these is refused.
+        Whether an enclosing graph is refused.
     """
     held, candidate = graphs
     refused = refused or pairing.refusal is not None
-    # By the number of the candidate's node: equal layers share nodes, and pair them alike.
+    # By id of the candidate's node: equal layers share nodes and pairs.
     seen: dict[int, tuple[NodeSignature, NodeSignature | KernelState, list[Difference]]] = {}
     old_nodes, new_nodes = held.nodes, candidate.nodes
     for old, new in sorted(pairing.pairs, key=itemgetter(1)):

@@ -40,37 +40,37 @@ __all__ = [
 _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
 _UNSUPPORTED: Final = UpdateResult.ERROR_NOT_SUPPORTED
 
-# Plain integers, bound once: members of an IntEnum are slow to look up.
+# Plain integers: IntEnum members are slow to look up.
 HOST, DEVICE, ARRAY, UNIFIED = map(int, MemoryType)
-#: CUmemorytype whose operands have an owner that may not change.
+#: CUmemorytypes of operands whose owner must not change.
 OWNED: Final = (DEVICE, UNIFIED)
 WAITS: Final = (StreamMemOp.WAIT_VALUE_32, StreamMemOp.WAIT_VALUE_64)
 #: PointerFacts.memory_type of an address outside of any live CUDA allocation.
 _UNKNOWN_MEMORY: Final = 0
-#: What makes the owner of an operand, as far as the driver asks.
+#: Fields that identify the owner of an operand to the driver.
 _COPY_OWNER: Final = ("device_ordinal", "context")
 _MEMSET_OWNER: Final = ("device_ordinal",)
 
 _SIDES: Final = ("source", "destination")
-#: What says where the bytes of an operand are; ``memory_type`` is equal by then, ``pointer`` has rules of its own.
+#: Fields that locate an operand; ``memory_type`` is already equal, ``pointer`` has its own rules.
 _LOCATION: Final = tuple(name for name in MemcpyOperand.__struct_fields__ if name not in ("memory_type", "pointer"))
 _Addresses = tuple[int, int]
 _Pointers = tuple[PointerFacts | None, PointerFacts | None]
-#: What stands in the way of a pair of nodes: the driver refuses it, or may.
+#: Refusals and possible refusals of a pair of nodes.
 _Barriers = Iterator[NodeRefusal | Doubt]
 
 
 def node_barriers(held: NodeSignature, candidate: NodeSignature) -> _Barriers:
-    """Yield all that the driver refuses of two nodes of one type, and what leaves that open, in its order."""
+    """Yield the driver's refusals and doubts about two nodes of one type, in its order."""
     if isinstance(held, OpaqueNode) or isinstance(candidate, OpaqueNode):
-        # Either may be, since a document may know a type that it has no record for by its number alone.
+        # Either may be opaque: documents also hold types without a record.
         yield Doubt("node.opaque", "", subject_of(held), subject_of(candidate))
     elif type(candidate) in _BARRIERS:
         yield from _BARRIERS[type(candidate)](held, candidate)
 
 
 def node_differences(held: NodeSignature, candidate: NodeSignature) -> Iterator[Difference]:
-    """Yield what differs between two nodes that the driver pairs and does not refuse."""
+    """Yield the differences between two paired nodes that the driver accepts."""
     if held != candidate and type(held) is type(candidate):
         yield from _DIFFERENCES.get(type(candidate), _every_field)(held, candidate)
 
@@ -83,7 +83,7 @@ def _changed(old: Record, new: Record, names: tuple[str, ...]) -> Iterator[tuple
 
 
 def _fields(old: Record, new: Record, at: str, names: tuple[str, ...]) -> Iterator[Difference]:
-    """Compare fields that have one rule each."""
+    """Compare fields with one rule each."""
     for name, before, after in _changed(old, new, names):
         rule = RULE_OF_FIELD[f"{type(old).__name__}.{name}"]
         yield by_rule(rule.id, f"{at}.{name}", field_text(before), field_text(after))
@@ -116,7 +116,7 @@ def _memcpy_barriers(old: MemcpyNode, new: MemcpyNode) -> _Barriers:
 
 
 def _operand_barriers(old: MemcpyOperand, new: MemcpyOperand, at: str) -> _Barriers:
-    """Yield what the driver says to another owner: of a unified operand, what is not its own goes for any context."""
+    """Yield the driver's answer to another owner; memory unknown to CUDA fits any context of a unified operand."""
     if old.memory_type != UNIFIED or (is_cuda_allocation(old.pointer) and is_cuda_allocation(new.pointer)):
         yield from _owner(old.pointer, new.pointer, at, _COPY_OWNER)
         return
@@ -157,7 +157,7 @@ def _memset_barriers(old: MemsetNode, new: MemsetNode) -> _Barriers:
 
 
 def _fixed_barriers(old: Record, new: Record) -> _Barriers:
-    """Refuse any difference of a node whose recorded parameters an exec cannot change."""
+    """Refuse every difference of a node whose parameters an exec cannot change."""
     for name, before, after in _changed(old, new, old.__struct_fields__):
         rule = RULE_OF_FIELD[f"{type(old).__name__}.{name}"]
         yield NodeRefusal(rule.id, _PARAMETERS, f".{name}", field_text(before), field_text(after))
@@ -242,7 +242,7 @@ def _conditional(old: ConditionalNode, new: ConditionalNode) -> Iterator[Differe
 
 
 def _operand(memory_type: int, addresses: _Addresses, pointers: _Pointers, at: str, name: str) -> Iterator[Difference]:
-    """Judge the address of an operand, the field ``name``, together with what is known of the memory there."""
+    """Judge the address of an operand, the field ``name``, with the facts about its memory."""
     rule = "memset.destination" if name == "destination" else "memcpy.address"
     if memory_type == UNIFIED and not all(map(is_cuda_allocation, pointers)):
         rule = "memory.unknown"
@@ -269,13 +269,13 @@ def _pointer(rule: str, pointers: _Pointers, at: str) -> Iterator[Difference]:
 
 
 def _shown(name: str, *values: object) -> Iterator[int | str | None]:
-    """Yield values of a field of PointerFacts for people: a context is a handle, and those are told in hexadecimal."""
+    """Yield values of a PointerFacts field as text: contexts in hexadecimal."""
     for value in values:
         yield f"{value:#x}" if name == "context" and isinstance(value, int) else field_text(value)
 
 
 def may_be_managed(node: MemcpyNode) -> bool:
-    """Whether an operand of a memcpy may be managed memory: the driver does not stage its copy to the host."""
+    """Whether an operand of a memcpy may be managed memory, whose copies the driver does not stage."""
     return any(
         side.memory_type in OWNED and (side.pointer is None or side.pointer.managed is not False)
         for side in (node.source, node.destination)
@@ -283,7 +283,7 @@ def may_be_managed(node: MemcpyNode) -> bool:
 
 
 def _has_equal_staging(old: PointerFacts | None, new: PointerFacts | None) -> bool:
-    """Whether the staging of one host address serves the other: not if pinned memory may become pageable."""
+    """Whether two host addresses are staged alike: not if pinned memory may become pageable."""
     pageable = old is not None and old.memory_type == _UNKNOWN_MEMORY
     return pageable or (new is not None and new.memory_type not in {None, _UNKNOWN_MEMORY})
 
@@ -292,7 +292,7 @@ def _is_owner_known(pointer: PointerFacts | None) -> bool:
     return pointer is not None and pointer.context is not None and pointer.device_ordinal is not None
 
 
-#: By the type of both nodes; a type that is not here is never refused.
+#: By type of both nodes; other types are never refused.
 _BARRIERS: Final[Mapping[type, Callable[[Any, Any], _Barriers]]] = {
     MemcpyNode: _memcpy_barriers,
     MemsetNode: _memset_barriers,
@@ -302,7 +302,7 @@ _BARRIERS: Final[Mapping[type, Callable[[Any, Any], _Barriers]]] = {
     ConditionalNode: _conditional_barriers,
 }
 
-#: By the type of both nodes; for a missing type, every field is compared by its own rule.
+#: By type of both nodes; for other types, every field is compared by its own rule.
 _DIFFERENCES: Final[Mapping[type, Callable[[Any, Any], Iterator[Difference]]]] = {
     MemcpyNode: _memcpy,
     MemsetNode: _memset,

@@ -1,9 +1,9 @@
 """How cuGraphExecUpdate pairs the nodes of two graphs, and where it stops.
 
 The rule was fitted on 4,000 recorded answers and checked on 17,500 others (H200, driver 580.159.04, 2026-12-01):
-result, error node and error-from node were exact in all of them. Sinks are paired in node order; pairs are taken
-from a queue that starts with the last sink; the dependencies of a pair are paired in the order in which their edges
-were added. What a node itself forbids is asked of the caller, because that depends on driver and flags.
+result, error node and error-from node were exact in all of them. Sinks are paired in node order; pairs are taken from a
+queue that starts with the last sink; the dependencies of a pair are paired in the order in which their edges were
+added. The caller supplies the refusals of node pairs, which depend on driver and flags.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -43,18 +43,18 @@ __all__ = [
 
 
 class NodeRefusal(NamedTuple):
-    """What a pair of nodes forbids by itself.
+    """A refusal of a pair of nodes.
 
     Attributes
     ----------
     rule
         Id of the rule.
     result
-        What the driver answers, or None where that is not known.
+        The driver's result; None if unknown.
     field
         Path of the field, below the node.
     old, new
-        Its two values, for people.
+        Its two values, as text.
     """
 
     rule: str
@@ -64,22 +64,22 @@ class NodeRefusal(NamedTuple):
     new: int | str | None
 
     def at(self, index: int, node: NodeSignature) -> "Refusal":
-        """Return the refusal of the candidate's node of that index."""
+        """Return the refusal at the candidate's node of that index."""
         at = f"nodes[{index}]"
         return Refusal(self.rule, self.result, at, None, at + self.field, self.old, self.new, subject_of(node))
 
 
 class Doubt(NamedTuple):
-    """A pair of nodes of which it is undetermined whether the driver accepts it.
+    """A pair of nodes that the driver may or may not accept.
 
     Attributes
     ----------
     rule
-        Id of the rule that says why.
+        Id of the rule with the reason.
     field
         Path of the field, below the node.
     old, new
-        Its two values, for people.
+        Its two values, as text.
     """
 
     rule: str
@@ -88,10 +88,10 @@ class Doubt(NamedTuple):
     new: int | str | None
 
 
-#: Nodes with graphs inside.
+#: Nodes with nested graphs.
 _HOLDERS = tuple(filter(graph_fields, NODE_RECORDS.values()))
 
-#: Asked for each pair of nodes of one type: a refusal, doubts, or nothing in the way.
+#: Called for each pair of nodes of one type; returns a refusal, or doubts, possibly none.
 Judge = Callable[[NodeSignature, NodeSignature], "NodeRefusal | tuple[Doubt, ...]"]
 
 
@@ -103,17 +103,17 @@ class Refusal(NamedTuple):
     rule
         Id of the rule.
     result
-        CUgraphExecUpdateResult, or None where the driver refuses and its answer is not known.
+        CUgraphExecUpdateResult; None if the driver refuses with an unknown result.
     node
-        Path in the candidate of the error node, or None where the driver names none.
+        Path of the error node in the candidate; None if the driver reports none.
     from_node
-        Path in the candidate of the dependency that does not match, or None.
+        Path of the mismatched dependency in the candidate, or None.
     path
-        Path in the candidate of what differs.
+        Path of the difference in the candidate.
     old, new
-        The two values, for people.
+        The two values, as text.
     subject
-        The candidate's node there, for people, or None where the graphs as a whole differ.
+        Description of the candidate's node; None if the whole graphs differ.
     """
 
     rule: str
@@ -126,7 +126,7 @@ class Refusal(NamedTuple):
     subject: str | None
 
     def inside(self, prefix: str) -> "Refusal":
-        """Return the same refusal, seen from the graph that holds this one at ``prefix``."""
+        """Return the refusal with paths from the graph that holds this one at ``prefix``."""
         return self._replace(
             node=None if self.node is None else prefix + self.node,
             from_node=None if self.from_node is None else prefix + self.from_node,
@@ -152,18 +152,18 @@ class NodePair(NamedTuple):
 
 
 class Pairing(NamedTuple):
-    """The pairs of two graphs, as far as the driver gets.
+    """The pairs of two graphs, up to the driver's refusal.
 
     Attributes
     ----------
     pairs
         Index in the exec's graph and in the candidate, in the driver's order.
     refusal
-        Where it stops, or None: everything is paired.
+        The refusal; None if everything is paired.
     inner
         By index in the candidate: the pairings of a child graph, or of the bodies of a conditional.
     doubts
-        By index in the candidate: why it is undetermined whether the driver accepts the pair.
+        By index in the candidate: doubts whether the driver accepts the pair.
     """
 
     pairs: list[tuple[int, int]]
@@ -173,13 +173,13 @@ class Pairing(NamedTuple):
 
     @property
     def doubtful(self) -> bool:
-        """Whether the driver might stop somewhere that this record cannot show."""
+        """Whether the driver might refuse a pair for reasons not recorded."""
         return bool(self.doubts) or any(pairing.doubtful for inner in self.inner.values() for pairing in inner)
 
     def walk(
         self, held: GraphSignature, candidate: GraphSignature, held_prefix: str = "", candidate_prefix: str = ""
     ) -> Iterator[NodePair]:
-        """Yield every pair, those of children and readable bodies after the node that holds them."""
+        """Yield every pair; those of children and readable bodies follow their node."""
         for old, new in self.pairs:
             pair = NodePair(
                 held.nodes[old], candidate.nodes[new], f"{held_prefix}nodes[{old}]", f"{candidate_prefix}nodes[{new}]"
@@ -192,7 +192,7 @@ class Pairing(NamedTuple):
 
 
 def body_pairs(held: NodeSignature, candidate: NodeSignature) -> Iterator[tuple[str, GraphSignature, GraphSignature]]:
-    """Yield the graphs inside two nodes that both can be read, with their path below the node (``.graph.``)."""
+    """Yield the nested graphs readable in both nodes, with their path below the node (``.graph.``)."""
     if type(held) is type(candidate):
         for (at, old), (_, new) in zip(inner_graphs(held), inner_graphs(candidate), strict=False):
             if old is not None and new is not None:
@@ -200,7 +200,7 @@ def body_pairs(held: NodeSignature, candidate: NodeSignature) -> Iterator[tuple[
 
 
 def subject_of(node: NodeSignature) -> str:
-    """Return what identifies a node for a reader: a kernel's name, else the node's type."""
+    """Return a node's description: a kernel's name, else the node's type."""
     if isinstance(node, KernelNodeSignature):
         return node.name
     if isinstance(node, OpaqueNode):
@@ -209,7 +209,7 @@ def subject_of(node: NodeSignature) -> str:
 
 
 def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -> Pairing:
-    """Pair the nodes of the graph that an exec holds with those of a candidate, as cuGraphExecUpdate does.
+    """Pair the nodes of a held graph with those of a candidate, as cuGraphExecUpdate does.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
     candidate
         The graph to update it to.
     judge
-        What a pair of nodes of one type forbids by itself.
+        Returns refusals and doubts of a pair of nodes of one type.
     """
     pairing = Pairing([], None, {}, {})
     refusal = _device_updatable(candidate)
@@ -244,7 +244,7 @@ def pair_graphs(held: GraphSignature, candidate: GraphSignature, judge: Judge) -
 
 
 def first_refusal(barriers: Iterable[NodeRefusal | Doubt]) -> NodeRefusal | tuple[Doubt, ...]:
-    """Return where the driver stops at a pair of nodes, or all that leaves open whether it does."""
+    """Return the driver's first refusal of a pair of nodes, or the doubts."""
     doubts = []
     for barrier in barriers:
         if isinstance(barrier, NodeRefusal):
@@ -254,16 +254,16 @@ def first_refusal(barriers: Iterable[NodeRefusal | Doubt]) -> NodeRefusal | tupl
 
 
 def is_device_updatable(entry: LaunchAttribute | None) -> bool:
-    """Whether an entry of attribute 13 lets the device update its node."""
+    """Whether an entry of attribute 13 makes its node device-updatable."""
     return entry is not None and isinstance(entry.value, DeviceUpdatableNode) and entry.value.device_updatable != 0
 
 
 def _device_updatable(graph: GraphSignature) -> Refusal | None:
-    """Refuse a graph with a device-updatable node: the driver does so before it pairs anything."""
+    """Refuse a graph with a device-updatable node; the driver does so before pairing."""
     seen: set[int] = set()
     for node in {id(node): node for node in graph.nodes}.values():
         if isinstance(node, KernelNodeSignature) and id(node.attributes) not in seen:
-            seen.add(id(node.attributes))  # equal sets are mostly one object, as read and as decoded
+            seen.add(id(node.attributes))  # equal sets are mostly one object
             if is_device_updatable(node.attribute(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE)):
                 path = f"nodes[{graph.nodes.index(node)}].attributes[device_updatable_kernel_node]"
                 return Refusal("kernel.device-updatable", None, None, None, path, 1, 1, node.name)
@@ -273,9 +273,9 @@ def _device_updatable(graph: GraphSignature) -> Refusal | None:
 def _follow(  # noqa: C901, PLR0912  one branch for each step of the driver's rule
     held: GraphSignature, candidate: GraphSignature, judge: Judge, pairing: Pairing, *, alike: bool
 ) -> Refusal | None:
-    """Work off the queue that ``pairing.pairs`` is, and return where the driver stops.
+    """Process ``pairing.pairs`` as a queue; return the driver's refusal, if any.
 
-    ``alike``: both graphs have the same edges, node for node.
+    ``alike``: both graphs have equal edges at every index.
     """
     queue = pairing.pairs
     unpaired = -1
@@ -283,10 +283,10 @@ def _follow(  # noqa: C901, PLR0912  one branch for each step of the driver's ru
     for old, new in queue:
         partner_of_old[old], partner_of_new[new] = new, old
     old_nodes, new_nodes = held.nodes, candidate.nodes
-    # By the number of a held node, the node that it was last paired with and that had nothing to say: layers repeat.
+    # By id of a held node, the last node paired with it without objection: layers repeat.
     plain: dict[int, NodeSignature] = {}
     old_dependencies, new_dependencies = held.dependencies, candidate.dependencies
-    for old, new in queue:  # grows while it is worked off: breadth first
+    for old, new in queue:  # grows during the loop: breadth first
         old_edges, new_edges = old_dependencies[old], new_dependencies[new]
         old_node, new_node = old_nodes[old], new_nodes[new]
         is_plain = plain.get(id(old_node)) is new_node
@@ -304,7 +304,7 @@ def _follow(  # noqa: C901, PLR0912  one branch for each step of the driver's ru
                     return refusal
             elif not answer:
                 plain[id(old_node)] = new_node
-        if alike:  # starting from equal sinks, equal edges pair each node with the one of its own index
+        if alike:  # from equal sinks, equal edges pair nodes of equal index
             for edge in new_edges:
                 if partner_of_new[edge.node] == unpaired:
                     partner_of_new[edge.node] = edge.node
@@ -323,7 +323,7 @@ def _follow(  # noqa: C901, PLR0912  one branch for each step of the driver's ru
 
 
 def _descend(old: NodeSignature, new: NodeSignature, index: int, judge: Judge, pairing: Pairing) -> Refusal | None:
-    """Apply the whole rule inside a child graph, or inside the readable bodies of a conditional."""
+    """Apply the rule to child graphs, or to the readable bodies of a conditional."""
     inner: list[Pairing] = []
     refusal = None
     for at, old_body, new_body in body_pairs(old, new):
@@ -361,7 +361,7 @@ def _topology(
     subject: str | None = None,
     *at: str,
 ) -> Refusal:
-    """Return TOPOLOGY_CHANGED; ``at`` is the error node, and the error-from node where there is one."""
+    """Return TOPOLOGY_CHANGED; ``at`` has the error node and, if any, the error-from node."""
     node, from_node, *_ = (*at, None, None)
     return Refusal(rule, UpdateResult.ERROR_TOPOLOGY_CHANGED, node, from_node, path, *texts, subject)
 

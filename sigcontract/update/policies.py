@@ -1,11 +1,11 @@
-"""Same for what: four answers to whether two graphs are the same, each with its reasons.
+"""Policies: five definitions of when two graphs are the same, with reasons.
 
-``==`` on records is field equality and nothing else. A policy says what two graphs are the same *for*, and under
-every policy what is unknown (an unreadable attribute, a function without a handle, a node without a record) is the
-same as nothing, itself included.
+``==`` on records is field equality and nothing else. A policy defines what two graphs are the same *for*. Under every
+policy, unknown values (an unreadable attribute, a function without a handle, a node without a record) never match, even
+each other.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -25,9 +25,10 @@ from sigcontract.update.arrangement import (
 from sigcontract.update.attributes import ABSENT, Difference, Effects, by_rule
 from sigcontract.update.by_index import STRUCTURE, differences_by_index, recorded
 from sigcontract.update.changes import node_changes
+from sigcontract.update.exec_state import ExecState
 from sigcontract.update.identity import function_identity
 from sigcontract.update.kernels import NodeJudge, may_prefer_cluster
-from sigcontract.update.located import LocatedDifference, differences_along, located_refusal
+from sigcontract.update.located import LocatedDifference, Origin, differences_along, located_refusal
 from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.update.portable import portable_differences
 from sigcontract.update.predict import Findings
@@ -44,23 +45,27 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "GROUPING_POLICIES",
     "POLICIES",
+    "SHARE_UPDATABLE",
     "PolicyAnswer",
     "blocks_sharing",
     "check_policy",
+    "first_come_policy",
     "is_unproven",
+    "is_updatable",
     "judged_key",
     "judged_same",
     "key",
     "same",
 ]
 
-#: Safe differences that block sharing under ``share-functions`` all the same: a fresh exec would launch something else,
-#: or that the driver takes the update is not shown.
+#: Safe differences that still block sharing under ``share-functions``: a fresh exec launches something else, or the
+#: driver may refuse the update.
 _BLOCKS_SHARE_FUNCTIONS: Final = frozenset(
     {"kernel.cooperative-function", "kernel.cluster-one", "memory.kind", "memory.owner-unproven"}
 )
-#: Rules that say that the function is another one, those of a diff of two processes included.
+#: Rules for a different function, including those of a diff between processes.
 _OTHER_FUNCTION: Final = frozenset(
     {
         "function.code",
@@ -73,8 +78,11 @@ _OTHER_FUNCTION: Final = frozenset(
         "portable.function",
     }
 )
-_SHARE_POLICIES: Final = ("share", "share-functions")
-#: A difference, and whether it keeps the graphs apart.
+#: Every two graphs of a group can be updated to each other, in whatever order an exec ran them. No equivalence: two
+#: graphs may each match a third, and not each other.
+SHARE_UPDATABLE: Final = "share-updatable"
+_SHARE_POLICIES: Final = ("share", "share-functions", SHARE_UPDATABLE)
+#: A difference, and whether it makes the graphs not the same.
 SharingDifference = tuple[LocatedDifference, bool]
 
 
@@ -84,15 +92,14 @@ class PolicyAnswer(NamedTuple):
     Attributes
     ----------
     policy
-        For what.
+        The policy.
     same
-        Whether they are, and it is known.
+        Whether they are known to be the same.
     verdict
-        Of an update from the one to the other: ``rejected`` where it is refused; else the worst of what differs, also
-        where the graphs are the same (a grid may differ under ``share``), and ``undetermined`` where nothing is worse
-        and something cannot be told.
+        Verdict on an update from one to the other: ``rejected`` if refused, else the worst difference, even if the
+        graphs are the same (under ``share`` the grid may differ).
     reasons
-        What keeps them apart; empty where they are the same.
+        Why they are not the same; empty if they are.
     """
 
     policy: str
@@ -115,32 +122,34 @@ def same(
     *,
     flags: int = 0,
 ) -> PolicyAnswer:
-    """Say whether two graphs are the same under a policy, and if not, why.
+    """Return whether two graphs are the same under a policy, and if not, why.
 
     Parameters
     ----------
     policy
-        ``exact``, ``share``, ``share-functions`` or ``portable``.
+        ``exact``, ``share``, ``share-functions``, ``share-updatable`` or ``portable``.
     a, b
-        The graphs, of one process but for ``portable``. Under ``share`` an exec that holds ``a`` is to take ``b``.
+        The graphs; of one process, except under ``portable``. Under ``share``, an exec that holds ``a`` is updated to
+        ``b``; under ``share-updatable``, one that ran either is updated to the other.
     profile
-        The profile of the driver that both were read under, or None.
+        Driver profile that both were read under, or None.
     flags
-        CUgraphInstantiate_flags of the exec that is to be shared.
+        CUgraphInstantiate_flags of the exec to share.
 
     Raises
     ------
     UsageError
-        No policy has that name.
+        The policy is unknown.
     """
-    check_policy(policy)
+    check_policy(policy, GROUPING_POLICIES)
     return judged_same(policy, a, b, NodeJudge(profile, flags))
 
 
 def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> PolicyAnswer:
-    """Answer as `same` does, for valid graphs, by a judge that remembers the records that it saw."""
+    """As `same`, for valid graphs, with a judge that caches records."""
     reasons, all_found = Findings(judge.profile), []
-    for located, blocks in _POLICIES[policy].compare(a, b, judge):
+    compare = _share_updatable if policy == SHARE_UPDATABLE else _POLICIES[policy].compare
+    for located, blocks in compare(a, b, judge):
         all_found.append(located[0].verdict)
         if blocks:
             reasons.add(located)
@@ -150,10 +159,10 @@ def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJu
 
 @explains_invalid("graph", "profile")
 def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = None, *, flags: int = 0) -> str:
-    """Return a text that is equal for graphs that are the same under a policy.
+    """Return a key, equal for graphs that are the same under a policy.
 
-    Graphs of different keys are never the same; of equal keys they are, unless `same` finds something unknown. A key
-    of ``portable`` does not depend on the order of the nodes, and `same` has the last word on graphs of one key, too.
+    Graphs with different keys are never the same; with equal keys they are, unless `same` finds unknowns. A key of
+    ``portable`` does not depend on node order, so `same` also decides for equal keys.
 
     Parameters
     ----------
@@ -162,44 +171,63 @@ def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = No
     graph
         The graph.
     profile
-        As for `same`: a key holds for one profile.
+        As for `same`; keys of different profiles are not comparable.
     flags
         As for `same`.
 
     Raises
     ------
     UsageError
-        No policy has that name.
+        The policy is unknown, or ``share-updatable``, which is not an equivalence and has no key.
     RecordError
-        The graph is not valid.
+        The graph is invalid.
     """
+    if policy == SHARE_UPDATABLE:
+        raise UsageError(f"{policy} has no key: it is not transitive; use same()")
     check_policy(policy)
     return judged_key(policy, graph, NodeJudge(profile, flags))
 
 
 def judged_key(policy: str, graph: GraphSignature, judge: NodeJudge) -> str:
-    """Answer as `key` does, for a valid graph, by a judge that remembers the records that it saw."""
+    """As `key`, for a valid graph, with a judge that caches records."""
     return f"{policy}:{_POLICIES[policy].key(graph, judge)}"
 
 
 def blocks_sharing(policy: str, difference: Difference, effects: Effects) -> bool:
-    """Say whether a difference keeps two graphs from being the same under a policy.
+    """Whether a difference makes two graphs not the same under a policy.
 
-    Under the share policies what is safe does not, but for what a fresh exec would launch otherwise.
+    Under the share policies, safe differences do not, except where a fresh exec launches something else.
     """
     if policy not in _SHARE_POLICIES or not difference.verdict.safe:
         return True
+    if policy == SHARE_UPDATABLE and difference.rule == "kernel.cooperative-function":
+        return False  # judged along a history, by which it is safe
     if difference.rule in _BLOCKS_SHARE_FUNCTIONS or effects.is_hint(difference.rule):
         return True
     return policy == "share" and difference.rule in _OTHER_FUNCTION
 
 
-def check_policy(name: str) -> None:
-    """Raise UsageError unless a policy has that name."""
+def check_policy(name: str, known: Sequence[str] | None = None) -> None:
+    """Raise UsageError if the policy is none of those given, by default of `POLICIES`."""
+    known = POLICIES if known is None else known
     if not isinstance(name, str):
         raise wrong_type("policy", "str", name)
-    if name not in _POLICIES:
-        raise UsageError(f"no policy is called {name!r}; there are {', '.join(POLICIES)}")
+    if name not in known:
+        raise UsageError(f"no policy {name!r}; policies: {', '.join(known)}")
+
+
+def first_come_policy(policy: str) -> str:
+    """Return the policy whose key finds the group of a graph as it arrives."""
+    return "share-functions" if policy == SHARE_UPDATABLE else policy
+
+
+def is_updatable(held: ExecState, candidate: GraphSignature, judge: NodeJudge) -> bool:
+    """Return whether an update of an exec in that state is proven safe under ``share-updatable``.
+
+    Stops at the first difference that is not.
+    """
+    compared = _shared(held.held, candidate, judge, SHARE_UPDATABLE, held.kernels)
+    return held.unproven is None and not any(blocks for _, blocks in compared)
 
 
 def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
@@ -207,12 +235,12 @@ def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[S
         yield located, True
     for path, node in b.walk():
         for difference in judge.unknowns(node):
-            if difference.old != ABSENT:  # what nobody asked for is no recorded field, and those are compared
+            if difference.old != ABSENT:  # an attribute not queried is not a recorded field
                 yield (difference, path, subject_of(node)), True
 
 
 def _as_paired(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[LocatedDifference]:
-    """Yield what differs between nodes of one index, or, where the driver pairs others, between those that it pairs."""
+    """Yield differences between nodes of equal index, or if the driver pairs others, between paired nodes."""
 
     def changes(old: NodeSignature, new: NodeSignature) -> list[Difference]:
         return recorded(node_changes(old, new, judge))
@@ -226,7 +254,7 @@ def _as_paired(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterat
     for pair in pairing.walk(a, b):
         for difference in changes(pair.held, pair.candidate):
             yield difference, pair.candidate_path, subject_of(pair.candidate)
-    for difference, path, subject in structure:  # an order of nodes that the driver takes is a difference all the same
+    for difference, path, subject in structure:  # another node order is a difference even if the driver accepts it
         yield difference._replace(verdict=Verdict.UPDATABLE), path, subject
 
 
@@ -238,18 +266,36 @@ def _share_functions(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> 
     return _shared(a, b, judge, "share-functions")
 
 
-def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str) -> Iterator[SharingDifference]:
+def _share_updatable(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
+    """Yield what differs for an executable that ran the first, and if that is safe, what is not safe the other way."""
+    is_safe = True
+    for located, blocks in _along(a, b, judge):
+        is_safe = is_safe and not blocks
+        yield located, blocks
+    if is_safe and a is not b:
+        yield from (found for found in _along(b, a, judge) if found[1])
+
+
+def _along(held: GraphSignature, candidate: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
+    """Compare a graph with an executable that was instantiated from another one and launched."""
+    state = ExecState.judged(held, judge).used()
+    return _shared(held, candidate, judge, SHARE_UPDATABLE, state.kernels)
+
+
+def _shared(
+    a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str, origin: Origin = None
+) -> Iterator[SharingDifference]:
     pairing = pair_graphs(a, b, judge.refusal)
     if pairing.refusal is not None:
         yield located_refusal(pairing.refusal), True
-    for located in differences_along(pairing, (a, b), judge):
+    for located in differences_along(pairing, (a, b), judge, origin):
         yield located, blocks_sharing(policy, located[0], judge.effects)
-    if pairing.refusal is None and a is not b:  # with itself, a graph is paired node by node
+    if pairing.refusal is None and a is not b:  # a graph is paired with itself node by node
         for pair in pairing.walk(a, b):
             old, new = pair.held, pair.candidate
             if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
                 if not (old.kern or old.func) or not (new.kern or new.func):
-                    # Another function for sure, by its name or facts, and yet an unknown one: the same as none.
+                    # Certainly another function, by name or facts, but unknown: never the same as any.
                     yield (
                         (
                             by_rule("kernel.function-unknown", ".func", old.name, new.name),
@@ -258,17 +304,17 @@ def _shared(a: GraphSignature, b: GraphSignature, judge: NodeJudge, policy: str)
                         ),
                         True,
                     )
-                free = policy == "share-functions" and judge.is_free(new)
+                free = policy != "share" and judge.is_free(new)
                 if old.function != new.function and is_unproven(old, new, judge, free=free):
                     difference = by_rule("function.facts-unknown", ".function", _facts(old), _facts(new))
                     yield (difference, pair.candidate_path, new.name), True
 
 
 def is_unproven(old: KernelNodeSignature, new: KernelNodeSignature, judge: NodeJudge, *, free: bool) -> bool:
-    """Say whether one side knows a fact that counts, and the other does not.
+    """Whether a relevant fact is known on one side only.
 
-    The two contradict nothing, but a third graph may contradict one of them and not the other. Of functions that are
-    ``free`` to differ only the device counts, where it decides what a preferred cluster does.
+    The two sides do not contradict each other, but a third graph may contradict only one. For functions ``free`` to
+    differ, only the device counts, if it decides what a preferred cluster does.
     """
     if not free:
         return function_identity(old, new) == "same"
@@ -292,5 +338,7 @@ _POLICIES: Final[Mapping[str, _Policy]] = MappingProxyType(
     }
 )
 
-#: The names of the policies.
+#: The names of the policies under which being the same is an equivalence.
 POLICIES: Final = tuple(_POLICIES)
+#: The names of all policies by which graphs are grouped for executables.
+GROUPING_POLICIES: Final = ("exact", "share", "share-functions", SHARE_UPDATABLE, "portable")

@@ -1,4 +1,4 @@
-"""Whether two graphs of two processes are the same: handles by which of them are equal, nodes in any order."""
+"""Policy ``portable``: graphs of two processes, handles renumbered by first use, nodes in any order."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,19 +19,19 @@ from sigcontract.wire import portable_form
 
 __all__ = ["portable_differences"]
 
-#: What a number of a portable form stands for, by the rule that a change of it has in one process.
+#: Kind of a number in portable form, by the rule for its change within one process.
 _CORRESPONDENCE: Final = {"kernel.function": "portable.function", "kernel.context": "portable.context"}
 
-#: Fields whose values are such numbers.
+#: Fields with such numbers.
 _NUMBERS: Final = (".func", ".context")
 
 
 def portable_differences(
     a: GraphSignature, b: GraphSignature, judge: NodeJudge
 ) -> Iterator[tuple[LocatedDifference, bool]]:
-    """Yield what differs between two graphs, process-local numbers aside, and whether it keeps them apart.
+    """Yield the differences of two graphs, except process-local numbers, and whether each makes them not the same.
 
-    Another order of nodes does not. Neither graph is the same as any while something of it is unknown.
+    Node order does not. A graph with unknowns is the same as no graph.
     """
     if a is not b:
         old, new = compact_portable_form(a), compact_portable_form(b)
@@ -44,13 +44,13 @@ def portable_differences(
 
 
 def _between(old: GraphSignature, new: GraphSignature, judge: NodeJudge) -> Iterator[tuple[LocatedDifference, bool]]:
-    """Yield what differs between two portable forms that are not equal."""
+    """Yield the differences of two unequal portable forms."""
 
     def changes(held: NodeSignature, candidate: NodeSignature) -> Iterator[Difference]:
         for difference in recorded(corresponding_changes(held, candidate, judge)):
             if difference.rule in _CORRESPONDENCE and difference.field in _NUMBERS:
                 yield difference._replace(rule=_CORRESPONDENCE[difference.rule])
-            elif difference.rule != "function.name-not-durable":  # reported of each node with what is unknown
+            elif difference.rule != "function.name-not-durable":  # reported with each node's unknowns
                 yield difference
 
     try:
@@ -67,9 +67,9 @@ def _between(old: GraphSignature, new: GraphSignature, judge: NodeJudge) -> Iter
 
 
 def _closest(old: GraphSignature, new: GraphSignature, changes: Changes) -> list[LocatedDifference]:
-    """Return what differs between nodes of one index, or of those that edges and kinds bring together, if that is less.
+    """Return the differences between nodes of equal index, or between nodes matched by edges and types, if fewer.
 
-    Where one kernel changed in a graph whose nodes stand in another order, the kernel is the reason, not the order.
+    If one kernel changed in a graph with another node order, the kernel is the reason, not the order.
     """
     found = list(differences_by_index(old, new, changes))
     if len(old.nodes) != len(new.nodes) or not any(difference.rule in STRUCTURE for difference, _, _ in found):
@@ -81,16 +81,16 @@ def _closest(old: GraphSignature, new: GraphSignature, changes: Changes) -> list
 
 
 def _moved(old: GraphSignature, new: GraphSignature, order: NodeOrder, judge: NodeJudge) -> LocatedDifference:
-    """Return that the nodes of two graphs in portable form stand in another order, and what an update makes of that."""
-    held = order.inverse.applied(portable_form(order.applied(old)))  # in the numbers of the new graph
+    """Return the finding of another node order, with the verdict on an update."""
+    held = order.inverse.applied(portable_form(order.applied(old)))  # with the new graph's numbers
     verdict = Verdict.worst((judged_update(held, new, judge).verdict, Verdict.HARMLESS))
     return by_rule("topology.node-order", "", None, None)._replace(verdict=verdict), "nodes", None
 
 
 def _unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Difference]:
-    """Yield what keeps a node from being the same as any in another process."""
+    """Yield the unknowns that keep a node from matching any node of another process."""
     for difference in judge.unknowns(node):
-        if difference.rule != "kernel.function-unknown":  # no handle holds in another process anyway
+        if difference.rule != "kernel.function-unknown":  # handles mean nothing in another process
             yield difference
     if isinstance(node, KernelNodeSignature):
         yield from unproven_function(node)

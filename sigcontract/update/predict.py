@@ -1,4 +1,4 @@
-"""What cuGraphExecUpdate would answer, and whether the exec would then run what a fresh one runs."""
+"""Predict cuGraphExecUpdate's result, and whether the exec then runs what a fresh instantiation runs."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -39,10 +39,10 @@ __all__ = [
 
 _Text = TypeVar("_Text", int | str | None, str | None)
 
-#: Paths that a finding of many places lists besides the first.
+#: Most paths that a finding lists besides the first.
 MAX_ALSO: Final = 8
 
-#: Longer texts are cut in findings: a kernel's name may have 65,536 characters, and stand in a finding three times.
+#: Longest text in a finding, in characters: a kernel's name may have 65,536, and occur three times.
 _LONGEST, _KEPT = 1024, 512
 
 
@@ -57,32 +57,31 @@ def predict_update(
 ) -> UpdatePrediction:
     """Predict cuGraphExecUpdate of an exec to another graph of the same process.
 
-    With a graph as ``fixed``, or none, it speaks of an exec of which every earlier update was safe. After one that was
-    taken all the same, what the exec runs is not known, and an update that is called safe then does not mend it:
-    instantiate anew. With an `ExecState` it speaks of the history that the state followed: an update is safe
-    only where the next launch is right whatever else ran on the device in between.
+    With a graph as ``fixed``, or none, every earlier update of the exec must have been safe. After an unsafe update
+    that the driver accepted, what the exec runs is unknown, and a safe update does not repair it: instantiate anew.
+    With an `ExecState`, the prediction follows its history: an update is safe only if the next launch is right whatever
+    else ran on the device in between.
 
     Parameters
     ----------
     held
-        The graph that the exec holds now: instantiated from it, or last updated to it with success.
+        The graph the exec holds: it was instantiated from or last updated to it.
     candidate
         The graph to update it to.
     profile
-        What is known of the driver. Without one only what is documented or reported is said, and what that
-        leaves open is undetermined.
+        The driver's profile. Without one, only documented and reported rules apply, and the rest is undetermined.
     fixed
-        The graph that the exec held at its first upload or launch, which fixes what is stale; ``held`` where not
-        given. Its nodes are followed to the candidate's through the pairing with ``held``. Where it cannot be
-        updated to ``held`` the exec cannot have held both, and the verdict is undetermined at best.
-        Or the state of the exec, which holds ``held``; kernel nodes are then judged by what each may run.
+        The graph of the exec's first upload or launch, whose values can stay stale; by default ``held``. Its nodes map
+        to the candidate's through the pairing with ``held``. If it cannot be updated to ``held``, the exec cannot have
+        held both, and the verdict is undetermined at best. Or the state of the exec, which holds ``held``; kernel nodes
+        are then judged by what each may run.
     flags
         CUgraphInstantiate_flags of the exec; USE_NODE_PRIORITY (8) makes the priority unchangeable.
 
     Returns
     -------
     UpdatePrediction
-        ``result`` is None where the record does not tell whether the driver refuses, or with which code.
+        ``result`` is None if the record does not determine whether the driver refuses, or with which code.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def predict_update(
         ``fixed`` is the state of an exec that holds another graph.
     """
     if isinstance(fixed, ExecState) and fixed.held is not held and fixed.held != held:
-        raise UsageError("fixed is the state of an exec that holds another graph than held; pass held=fixed.held")
+        raise UsageError("the exec of fixed holds another graph than held; pass held=fixed.held")
     return judged_update(held, candidate, NodeJudge(profile, flags), fixed)
 
 
@@ -102,9 +101,9 @@ def judged_update(
     *,
     max_also: int = MAX_ALSO,
 ) -> UpdatePrediction:
-    """Answer as `predict_update` does, for valid graphs, by a judge that remembers the records that it saw.
+    """As `predict_update`, for valid graphs, with a judge that caches records.
 
-    A finding lists ``max_also`` paths besides the first, at most.
+    A finding lists at most ``max_also`` paths besides the first.
     """
     pairing = pair_graphs(held, candidate, judge.refusal)
     findings = Findings(judge.profile)
@@ -135,7 +134,7 @@ def judged_update(
 
 
 def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, findings: "Findings") -> Origin:
-    """Return the node at the first launch of each node that the exec holds, and add where that cannot be told."""
+    """Return, for each held node, its node at the first launch; add findings where that is unknown."""
     pairing = pair_graphs(fixed, held, judge.refusal)
     if pairing.refusal is not None:
         findings.add(located_refusal(pairing.refusal._replace(rule="topology.fixed-unrelated")))
@@ -152,7 +151,7 @@ def _origin(fixed: "GraphSignature", held: "GraphSignature", judge: NodeJudge, f
 
 
 def _add_hidden(origin: dict[str, "NodeSignature | KernelState"], held: "GraphSignature", findings: "Findings") -> None:
-    """Complete the origins where the graph of the first launch does not show a body that the exec's graph shows."""
+    """Complete the origins for bodies readable in the held graph but not in that of the first launch."""
     if not any(map(holds_graphs, held.nodes)):
         return
     followed = frozenset(origin)
@@ -162,43 +161,43 @@ def _add_hidden(origin: dict[str, "NodeSignature | KernelState"], held: "GraphSi
             continue
         origin[path] = node
         body = path.rpartition(".nodes[")[0]
-        # A branch; where a whole node is hidden, that was told of the node.
+        # A branch; a wholly hidden node already has its finding.
         if body.endswith("]") and body.rpartition(".")[0] in followed and body not in hidden:
             hidden.add(body)
             findings.add((by_rule("conditional.unreadable", "", "unreadable", "readable"), body, None))
 
 
 class Findings:
-    """Collects differences with their places; equal ones become one finding with a count.
+    """Collects differences with their paths; equal ones become one finding with a count.
 
     Parameters
     ----------
     profile
-        The profile that they were judged under.
+        The profile behind the verdicts.
     """
 
     def __init__(self, profile: "DriverProfile | None") -> None:
         self._profile = profile
-        self._places: dict[Difference, list[LocatedDifference]] = {}
+        self._located: dict[Difference, list[LocatedDifference]] = {}
 
-    def add(self, placed: LocatedDifference) -> None:
+    def add(self, located: LocatedDifference) -> None:
         """Add a difference."""
-        self._places.setdefault(placed[0], []).append(placed)
+        self._located.setdefault(located[0], []).append(located)
 
     def collapsed(self, max_also: int = MAX_ALSO) -> tuple[Finding, ...]:
-        """Return the findings, in the order in which they were first added."""
+        """Return the findings, in the order first added."""
         found = []
-        for difference, places in self._places.items():
-            _, _, subject = places[0]
-            paths = [path + difference.field for _, path, _ in places[: 1 + max_also]]
-            found.append(finding_of(difference, paths, subject, len(places), self._profile))
+        for difference, located in self._located.items():
+            _, _, subject = located[0]
+            paths = [path + difference.field for _, path, _ in located[: 1 + max_also]]
+            found.append(finding_of(difference, paths, subject, len(located), self._profile))
         return tuple(found)
 
 
 def finding_of(
     difference: Difference, paths: Sequence[str], subject: str | None, count: int, profile: "DriverProfile | None"
 ) -> Finding:
-    """Return a difference that is at ``count`` places, the first of them at ``paths``, as a finding."""
+    """Return a difference of ``count`` nodes, the first at ``paths``, as a finding."""
     return Finding(
         rule=difference.rule,
         path=paths[0],
@@ -213,9 +212,9 @@ def finding_of(
 
 
 def _cut(text: _Text) -> _Text:
-    """Return a text of at most so many characters that findings which repeat it stay in proportion to the dump.
+    """Shorten a text, so findings that repeat it stay in proportion to the dump.
 
-    What is left of a longer one is still told apart from any other: its length and its sha256 are in it.
+    A shortened text stays unique: it includes length and sha256.
     """
     if not isinstance(text, str) or len(text) <= _LONGEST:
         return text

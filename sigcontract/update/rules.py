@@ -1,8 +1,7 @@
-"""The rules: what a difference of one field means for an update, how that is known, and where from.
+"""The rules: what a difference in a field means for an update, with evidence and source.
 
-One table. Findings, `sigcontract rules`, docs/rules.md and the suppression files all name these ids; an id is
-never given another meaning. What depends on the driver or on the flags of the exec says so in ``depends``, and the
-verdict in the table is the one that holds without a profile.
+One table. Findings, `sigcontract rules`, docs/rules.md and contracts use these ids, whose meaning never changes.
+``depends`` names what can change the verdict; the verdict in the table holds without a profile.
 """
 
 from types import MappingProxyType
@@ -31,24 +30,24 @@ _SELF = "sigcontract"
 
 
 class Rule(NamedTuple):
-    """What a difference means.
+    """The meaning of a difference.
 
     Attributes
     ----------
     id
-        Stable slug, as ``kernel.grid-dim``.
+        Stable slug, such as ``kernel.grid-dim``.
     field
-        The record fields that it judges, as ``KernelNodeSignature.grid_dim``, separated by commas.
+        The record fields it applies to, such as ``KernelNodeSignature.grid_dim``, separated by commas.
     verdict
-        What the difference means where no profile says more.
+        The verdict, unless a profile is more specific.
     evidence
-        How that is known: documented, measured, reported or assumed.
+        Evidence: documented, measured, reported or assumed.
     why
-        The reason, for a person who has this finding on the screen.
+        The reason, for the reader of a finding.
     source
         The CUDA function or enum, the measurement, or the public report.
     depends
-        What can change the verdict, or None: it always holds.
+        What can change the verdict; None: nothing.
     """
 
     id: str
@@ -61,7 +60,7 @@ class Rule(NamedTuple):
 
     @property
     def documented(self) -> bool:
-        """Whether NVIDIA says so, measured or not."""
+        """Whether NVIDIA documents it, measured or not."""
         return "cuda.h" in self.source or "CUDA programming guide" in self.source
 
 
@@ -92,13 +91,13 @@ _ALLOC = (
 _TOPOLOGY: Final = (
     Rule(
         "topology.node-count", "GraphSignature.nodes", _REJECTED, "measured",
-        "The graphs have different numbers of nodes. The driver answers TOPOLOGY_CHANGED and names no node.",
+        "The graphs have different numbers of nodes. The driver returns TOPOLOGY_CHANGED without a node.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "topology.sink-count", "GraphSignature.dependencies", _REJECTED, "measured",
-        "Different numbers of nodes that nothing depends on. Where the candidate has more, the driver names one of "
-        "its sinks; where it has fewer, none.",
+        "Different numbers of nodes that nothing depends on. If the candidate has more, the error node is one of "
+        "its sinks; if fewer, there is none.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
@@ -108,28 +107,28 @@ _TOPOLOGY: Final = (
     ),
     Rule(
         "topology.dependency", "Dependency.node", _REJECTED, "measured",
-        "A dependency leads to a node that is already paired with another one. Dependencies are paired in the order "
-        "in which the edges were added, so one edge list in two orders is two topologies.",
+        "A dependency leads to a node that is already paired with another. Dependencies are paired in the order in "
+        "which edges were added, so the same edges in two orders are two topologies.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "edge.data", "Dependency.from_port, Dependency.to_port, Dependency.type", _REJECTED, "measured",
         "An edge changed between full and programmatic (PDL), or its port did. A captured launch with programmatic "
-        "stream serialization is such an edge, not an attribute.",
+        "stream serialization becomes such an edge, not an attribute.",
         _MEASURED,
     ),
     Rule(
         "topology.fixed-unrelated", "GraphSignature.nodes", _UNDETERMINED, "assumed",
-        "The graph of the first launch cannot be updated to the graph that the exec holds, so the exec cannot have "
-        "run both, and what it keeps from the first launch cannot be told. Give the graph that it was launched with.",
+        "The graph of the first launch cannot be updated to the graph the exec holds, so the exec cannot have run "
+        "both, and what it keeps from the first launch is unknown. Pass the graph of its first launch.",
         _SELF,
     ),
     Rule(
         "exec.history", "GraphSignature.nodes", _UNDETERMINED, "assumed",
-        "An earlier update of the exec was not proven, or its history is not known (other code updated it), "
-        "so what it runs now cannot be told. Instantiate anew.",
+        "An earlier update of the exec was not proven, or its history is not known (other code updated it), so what "
+        "it runs now is unknown. Instantiate anew.",
         _SELF,
-        "only where a prediction is given the state of the exec",
+        "only for a prediction from the state of the exec",
     ),
     Rule(
         "node.type", "GraphSignature.nodes", _REJECTED, "measured",
@@ -138,15 +137,14 @@ _TOPOLOGY: Final = (
     ),
     Rule(
         "node.opaque", "OpaqueNode.type", _UNDETERMINED, "assumed",
-        "The node has a type that this release has no record for. Nothing is known of it, so it is never the same "
-        "as another, not even as itself.",
+        "The node has a type without a record in this release. Unknown values never match, even each other.",
         _SELF,
     ),
     Rule(
         "child.graph", "ChildGraphNode.graph", _UPDATABLE, "measured",
         "A child graph follows every rule of a graph; its findings carry their own rules.",
         f"{_GUIDE}; {_MEASURED}",
-        "the rules of the nodes inside",
+        "the rules of the nested nodes",
     ),
 )  # fmt: skip
 
@@ -154,37 +152,38 @@ _KERNEL: Final = (
     Rule(
         "kernel.function", "KernelNodeSignature.name, KernelNodeSignature.kern, KernelNodeSignature.func", _UPDATABLE,
         "documented",
-        "Another function, which the update carries. Refused where the new one uses dynamic parallelism or device-side "
-        "launches and the old one does not: no driver function tells that.",
+        "Another function, which the update applies. Rejected if the new one uses dynamic parallelism or "
+        "device-side launches and the old one does not, which no driver function reports.",
         f"{_UPDATE}; {_MEASURED}",
         "on a cooperative node rule kernel.cooperative-function applies",
     ),
     Rule(
         "kernel.handle-reused", "KernelNodeSignature.kern, KernelNodeSignature.func", _UPDATABLE, "measured",
-        "The same handle with another name, other facts or other machine code: the module was unloaded and the number "
-        "given again. It is another function. CUkernel numbers came back after 20 of 20 unloads.",
+        "The same handle with another name, other facts or other machine code: the module was unloaded and the "
+        "driver reused the handle for another function. CUkernel handles were reused in 20 of 20 reloads.",
         f"{_MEASURED}; {_TRITON}",
         "on a cooperative node rule kernel.cooperative-function applies",
     ),
     Rule(
         "kernel.function-unknown", "KernelNodeSignature.kern, KernelNodeSignature.func", _UNDETERMINED, "assumed",
-        "At least one side has no function handle (a version 1 record, or a driver that gave none). Equal names do not "
-        "prove one function: JIT compilers emit different kernels of one name. Record anew: version 2 has the handles.",
+        "At least one side has no function handle (a version 1 record, or the driver returned none). Equal names do "
+        "not prove one function: JIT compilers emit different kernels under one name. Record again: version 2 has "
+        "the handles.",
         "https://github.com/ml-explore/mlx/issues/4275",
     ),
     Rule(
         "kernel.cooperative-function", "KernelNodeSignature.kern, KernelNodeSignature.func", _UNDETERMINED, "assumed",
-        "The function of a cooperative node changed. Measured: where nothing else in the node changes after a launch, "
-        "and no other kernel runs in between, the driver reports SUCCESS and goes on running the old function. Neither "
-        "can be told from the records, and a process in which CUPTI was in use never shows it. Instantiate anew.",
+        "The function of a cooperative node changed. Measured: if nothing else in the node changes after a launch, "
+        "and no other kernel runs in between, the driver reports SUCCESS and keeps running the old function. "
+        "Records show neither condition, and processes that used CUPTI never show the effect. Instantiate anew.",
         _MEASURED,
         "the profile's cooperative_function_update: stale, applied; without it: undetermined; updatable by the "
-        "state of the exec where grid, block or shared memory change too",
+        "state of the exec if grid, block or shared memory change too",
     ),
     Rule(
         "kernel.cooperative-function-rejected", "KernelNodeSignature.kern, KernelNodeSignature.func", _REJECTED,
         "measured",
-        "The profile measured that this driver refuses another function on a cooperative node.",
+        "In the profile's measurement, this driver rejects another function on a cooperative node.",
         "the profile",
         "only where the profile's cooperative_function_update is rejected",
     ),
@@ -195,60 +194,61 @@ _KERNEL: Final = (
     ),
     Rule(
         "kernel.context-unknown", "KernelNodeSignature.context", _UNDETERMINED, "assumed",
-        "The context of at least one side is not known, and the function does not prove it: another one is refused.",
+        "The context of at least one side is unknown, and the function does not prove it. Another context is "
+        "rejected.",
         _UPDATE,
     ),
     Rule(
         "kernel.grid-dim", "KernelNodeSignature.grid_dim", _UPDATABLE, "documented",
-        "The update carries the grid, in blocks.",
+        "The update applies the grid, in blocks.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "kernel.block-dim", "KernelNodeSignature.block_dim", _UPDATABLE, "documented",
-        "The update carries the threads per block.",
+        "The update applies the threads per block.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "kernel.dynamic-shared-mem", "KernelNodeSignature.dynamic_shared_mem_bytes", _UPDATABLE, "documented",
-        "The update carries the dynamic shared memory. The carveout stays as instantiated, so occupancy may differ "
-        "from a fresh exec; results do not.",
+        "The update applies the dynamic shared memory. The carveout stays as instantiated, so occupancy may differ "
+        "from a fresh exec, but results do not.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "function.facts", _FUNCTION_FACTS, _UPDATABLE, "documented",
-        "What the compiler fixed about the function differs, so it is another function.",
+        "A compile-time property of the function differs, so it is another function.",
         "cuda.h 13.5, CUfunction_attribute",
         "read with kernel.function",
     ),
     Rule(
         "function.settings", _FUNCTION_SETTINGS, _UPDATABLE, "assumed",
-        "A setting of the function differs (cuFuncSetAttribute can change it), or it is another function: the record "
-        "cannot tell the two apart.",
+        "A setting of the function differs (cuFuncSetAttribute changes it), or it is another function; the record "
+        "does not distinguish the two.",
         "cuda.h 13.5, CUfunction_attribute",
         "read with kernel.function",
     ),
     Rule(
         "function.code", "FunctionFacts.code_sha256", _UPDATABLE, "measured",
-        "Same name, other machine code. Where dims and facts are equal too, this is the only sign: two Triton kernels "
-        "that differ in a constexpr have all of them in common.",
+        "Same name, different machine code. If dims and facts are equal too, this is the only sign: two Triton "
+        "kernels that differ in a constexpr have all of these in common.",
         _MEASURED,
         "read with kernel.function",
     ),
     Rule(
         "function.code-unknown", "FunctionFacts.code_sha256", _UNDETERMINED, "measured",
-        "The machine code of at least one side was not observed, and across processes nothing else proves that two "
-        "kernels of one name are one function. Record with observation on (sigcontract record).",
+        "The machine code of at least one side was not observed, and nothing else proves across processes that two "
+        "kernels of one name are one function. Record with observation (sigcontract record).",
         _MEASURED,
     ),
     Rule(
         "function.facts-unknown", "KernelNodeSignature.function", _UNDETERMINED, "assumed",
-        "Facts of the function were not recorded, or the driver would not give one of them. Unknown is never equal. "
-        "Record anew: version 2 has them, where the driver gives them.",
+        "Facts of the function were not recorded, or the driver did not return one. Unknown values never match, "
+        "even each other. Record again: version 2 has the facts that the driver returns.",
         _SELF,
     ),
     Rule(
         "function.name-not-durable", "KernelNodeSignature.name", _UNDETERMINED, "reported",
-        "The name is made from a handle (func:140...), so it says nothing in another process.",
+        "The name is made from a handle (func:140...), so it means nothing in another process.",
         "https://github.com/sgl-project/sglang/pull/39091",
     ),
     Rule(
@@ -259,27 +259,27 @@ _KERNEL: Final = (
     ),
     Rule(
         "kernel.attribute-unknown", "LaunchAttribute.state", _UNDETERMINED, "reported",
-        "The value of this attribute is not known on at least one side (unreadable, unsupported, or never asked for). "
-        "The driver may keep the old value and report success, which of a preferred cluster is a hang on devices that "
-        "have them (GB300); the same function is no proof of the same value. Record with observation on (sigcontract "
-        "record), which sees it at the launch, or name a profile of this driver (--profile, sigcontract doctor).",
+        "The value of this attribute is unknown on at least one side (unreadable, unsupported, or not queried). The "
+        "driver may keep the old value and report success; a stale preferred cluster hangs devices that follow it "
+        "(GB300). The same function does not prove the same value. Record with observation (sigcontract record), "
+        "which reads it at the launch, or pass a profile of this driver (--profile, sigcontract doctor).",
         _SGLANG,
-        "the profile: an attribute that cannot be set, has no effect on this device, or is carried, decides nothing",
+        "the profile: an attribute that cannot be set, has no effect on this device, or is applied, decides nothing",
     ),
     Rule(
         "kernel.attribute-origin", "LaunchAttribute.origin", _HARMLESS, "assumed",
-        "One side read the value from the node, the other saw it at the launch.",
+        "One side read the value from the node, the other observed it at the launch.",
         _SELF,
     ),
     Rule(
         "kernel.attribute-other", "LaunchAttribute.id, LaunchAttribute.value, RawValue.hex", _UNDETERMINED, "assumed",
-        "A launch attribute that this release has no name for differs. What an update does with it is not known.",
+        "A launch attribute unknown to this release differs. What an update does with it is unknown.",
         _SELF,
         _PROFILE,
     ),
 )  # fmt: skip
 
-_HINT = "It is documented as a hint only, so results do not depend on it; speed may."
+_HINT = "It is documented as a hint, so results do not depend on it, but speed may."
 _WINDOW = (
     "AccessPolicyWindow.base_address, AccessPolicyWindow.size_bytes, AccessPolicyWindow.hit_ratio_bits, "
     "AccessPolicyWindow.hit_property, AccessPolicyWindow.miss_property"
@@ -291,7 +291,7 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
     ),
     AttributeId.ACCESS_POLICY_WINDOW: Rule(
         "kernel.access-policy-window", _WINDOW, _UNDETERMINED, "assumed",
-        "Whether an update carries the access policy window is neither documented nor visible from a kernel.",
+        "Whether an update applies the access policy window is neither documented nor visible to a kernel.",
         _ATTRIBUTE, _PROFILE,
     ),
     AttributeId.COOPERATIVE: Rule(
@@ -301,90 +301,90 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
     ),
     AttributeId.SYNCHRONIZATION_POLICY: Rule(
         "kernel.synchronization-policy", "LaunchAttribute.value", _HARMLESS, "documented",
-        "An attribute of streams; a kernel node has none.", _ATTRIBUTE,
+        "A stream attribute; kernel nodes have none.", _ATTRIBUTE,
     ),
     AttributeId.CLUSTER_DIMENSION: Rule(
         "kernel.cluster-dim", "ClusterDim.x, ClusterDim.y, ClusterDim.z, LaunchAttribute.value", _STALE, "reported",
         "The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first "
-        "upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the "
-        "profiler's record names the new one. Where the grid is no multiple of a cluster that an update left behind, "
-        "the kernel does not run at all. Instantiate anew.",
+        "upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the "
+        "profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does "
+        "not run at all. Instantiate anew.",
         f"{_MLX}; {_MEASURED}",
         "the profile's cluster_fixed_at; judged against the graph of the first launch, or by the state of the exec",
     ),
     AttributeId.CLUSTER_SCHEDULING_POLICY_PREFERENCE: Rule(
         "kernel.cluster-scheduling-policy", "LaunchAttribute.value", _UNDETERMINED, "assumed",
-        "Whether an update carries the scheduling policy is not documented, and the profiler's record is no proof.",
+        "Whether an update applies the scheduling policy is not documented, and the profiler's record is no proof.",
         f"{_ATTRIBUTE}; {_MEASURED}", _PROFILE,
     ),
     AttributeId.PROGRAMMATIC_STREAM_SERIALIZATION: Rule(
         "kernel.programmatic-stream-serialization", "LaunchAttribute.value", _HARMLESS, "documented",
-        "Valid for launches only: a captured graph carries it as edge data, and rule edge.data compares that.",
+        "Valid for launches only: a captured graph represents it as edge data (rule edge.data).",
         f"{_ATTRIBUTE}; CUDA programming guide, programmatic dependent launch",
     ),
     AttributeId.PROGRAMMATIC_EVENT: Rule(
         "kernel.programmatic-event",
         "ProgrammaticEvent.event, ProgrammaticEvent.flags, ProgrammaticEvent.trigger_at_block_start", _HARMLESS,
         "documented",
-        "Valid for launches only: a captured graph carries it as edge data, and rule edge.data compares that.",
+        "Valid for launches only: a captured graph represents it as edge data (rule edge.data).",
         f"{_ATTRIBUTE}; CUDA programming guide, programmatic dependent launch",
     ),
     AttributeId.PRIORITY: Rule(
         "kernel.priority", "LaunchAttribute.value", _HARMLESS, "documented",
-        "An exec instantiated without USE_NODE_PRIORITY runs at the priority of the stream that it is launched into.",
+        "An exec instantiated without USE_NODE_PRIORITY runs at the priority of its launch stream.",
         "cuda.h 13.5, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY",
         "with the flag USE_NODE_PRIORITY the update is rejected: rule kernel.node-priority",
     ),
     AttributeId.MEM_SYNC_DOMAIN_MAP: Rule(
         "kernel.mem-sync-domain-map", "MemSyncDomainMap.default, MemSyncDomainMap.remote", _UNDETERMINED, "assumed",
-        "Whether an update carries the memory sync domain map is neither documented nor visible from a kernel; a "
+        "Whether an update applies the memory sync domain map is neither documented nor visible to a kernel; a "
         "stale one weakens memory ordering.",
         _ATTRIBUTE, _PROFILE,
     ),
     AttributeId.MEM_SYNC_DOMAIN: Rule(
         "kernel.mem-sync-domain", "LaunchAttribute.value", _UNDETERMINED, "assumed",
-        "Whether an update carries the memory sync domain is neither documented nor visible from a kernel; a stale "
+        "Whether an update applies the memory sync domain is neither documented nor visible to a kernel; a stale "
         "one weakens memory ordering.",
         _ATTRIBUTE, _PROFILE,
     ),
     AttributeId.PREFERRED_CLUSTER_DIMENSION: Rule(
         "kernel.preferred-cluster-dim", "LaunchAttribute.value", _STALE, "reported",
-        "The exec keeps the preferred cluster that it was instantiated with and reports success: a deterministic hang "
-        "on GB300. No driver function reads it back; only observation at the launch does.",
+        "The exec keeps the preferred cluster it was instantiated with and reports success: a deterministic hang on "
+        "GB300. No driver function returns it; only observation at the launch shows it.",
         _SGLANG, f"{_PROFILE}; none where the code is of a compute capability below 10.0",
     ),
     AttributeId.LAUNCH_COMPLETION_EVENT: Rule(
         "kernel.launch-completion-event", "LaunchCompletionEvent.event, LaunchCompletionEvent.flags", _HARMLESS,
         "documented",
-        "Valid for launches only: a captured graph carries it as edge data, and rule edge.data compares that.",
+        "Valid for launches only: a captured graph represents it as edge data (rule edge.data).",
         f"{_ATTRIBUTE}; {_MEASURED}",
     ),
     AttributeId.DEVICE_UPDATABLE_KERNEL_NODE: Rule(
         "kernel.device-updatable", "DeviceUpdatableNode.device_updatable, DeviceUpdatableNode.device_node", _REJECTED,
         "measured",
-        "Neither graph nor exec may contain device-updatable kernel nodes. The call fails with NOT_SUPPORTED before it "
-        "looks at anything else, names no node, and leaves SUCCESS as the result in the information that it gives.",
+        "Neither graph nor exec may contain device-updatable kernel nodes. The call fails with NOT_SUPPORTED before "
+        "any other check, reports no node, and leaves SUCCESS in the result info.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     AttributeId.PREFERRED_SHARED_MEMORY_CARVEOUT: Rule(
         "kernel.carveout", "LaunchAttribute.value", _HARMLESS, "documented",
         f"The preferred shared memory carveout is stale after an update: it stays as instantiated. {_HINT}",
         f"{_ATTRIBUTE}; {_MEASURED}",
-        "kept stale where the profile says so, and measured then; policy share asks for equality all the same",
+        "stale, and measured, if the profile says so; policy share requires equality anyway",
     ),
     AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING: Rule(
         "kernel.nvlink-util-centric-scheduling", "LaunchAttribute.value", _HARMLESS, "documented",
         f"Whether an update carries NVLink-centric scheduling is not documented. {_HINT}",
         _ATTRIBUTE,
-        "rule kernel.attribute-rejected where the profile says so; policy share asks for equality where it is known",
+        "rule kernel.attribute-rejected if the profile says so; policy share requires equality of known values",
     ),
     AttributeId.PORTABLE_CLUSTER_SIZE_MODE: Rule(
         "kernel.portable-cluster-size-mode", "LaunchAttribute.value", _UNDETERMINED, "assumed",
-        "Whether an update carries the portable cluster size mode is not documented.", _ATTRIBUTE, _PROFILE,
+        "Whether an update applies the portable cluster size mode is not documented.", _ATTRIBUTE, _PROFILE,
     ),
     AttributeId.SHARED_MEMORY_MODE: Rule(
         "kernel.shared-memory-mode", "LaunchAttribute.value", _UNDETERMINED, "assumed",
-        "Whether an update carries the shared memory mode is not documented.", _ATTRIBUTE, _PROFILE,
+        "Whether an update applies the shared memory mode is not documented.", _ATTRIBUTE, _PROFILE,
     ),
 }  # fmt: skip
 
@@ -398,11 +398,11 @@ _MORE_KERNEL: Final = (
     ),
     Rule(
         "kernel.cluster-carried", "ClusterDim.x, ClusterDim.y, ClusterDim.z", _UNDETERMINED, "measured",
-        "Function and cluster changed together, and the exec may launch the old cluster or the new one. Measured: "
-        "where grid, block or shared memory change too, the new one; where they are those of the last launch, "
-        "that depends on whether anything else ran on the device in between. Instantiate anew.",
+        "Function and cluster changed together, and the exec may launch the old or the new cluster. Measured: the "
+        "new one if grid, block or shared memory change too; otherwise it depends on whether anything else ran on "
+        "the device since the last launch. Instantiate anew.",
         f"{_MEASURED}; lab/exec_state.py, 2026-12-02",
-        "safe where a prediction is given the state of the exec, and grid, block or shared memory change too",
+        "safe for a prediction from the state of the exec if grid, block or shared memory change too",
     ),
     Rule(
         "kernel.node-priority", "LaunchAttribute.value", _REJECTED, "measured",
@@ -413,9 +413,9 @@ _MORE_KERNEL: Final = (
     ),
     Rule(
         "kernel.attribute-rejected", "LaunchAttribute.value", _REJECTED, "measured",
-        "The profile measured that this driver refuses a change of the attribute. Where neither node can be read it is "
-        "taken to be the same: if it is not, the driver refuses the update and the exec stays as it was.",
-        "the profile", "only where the profile says rejected",
+        "In the profile's measurement, this driver rejects a change of the attribute. If it is unreadable on both "
+        "nodes it counts as equal: if it is not, the driver rejects the update and leaves the exec unchanged.",
+        "the profile", "only if the profile says rejected",
     ),
 )  # fmt: skip
 
@@ -423,36 +423,36 @@ _MEMORY: Final = (
     Rule(
         "memory.owner",
         "PointerFacts.device_ordinal, PointerFacts.context", _REJECTED, "measured",
-        "The device and the context of an operand of a copy cannot change. cudaMalloc'd and managed memory have a "
-        "context, memory of pools and mapped memory have none, so a copy cannot go from the ones to the others: "
-        "PARAMETERS_CHANGED. An operand named as unified may be pageable too, which goes with those that have a "
-        "context. Of a memset only the device counts.",
+        "Device and context of a copy operand cannot change. cudaMalloc'd and managed memory have a context, pool "
+        "and mapped memory have none, so a copy operand cannot change between these: PARAMETERS_CHANGED. A unified "
+        "operand may also be pageable memory, which is compatible with memory that has a context. For a memset only "
+        "the device counts.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memory.kind", "PointerFacts.memory_type, PointerFacts.managed", _UPDATABLE, "measured",
-        "Memory of another kind, of the same owner as far as the driver asks: cudaMalloc'd for managed memory in a "
-        "copy; those, memory of a pool and mapped memory in a memset.",
+        "Another kind of memory with an owner that the driver accepts: cudaMalloc'd or managed memory in a copy; "
+        "these, pool and mapped memory in a memset.",
         _MEASURED,
     ),
     Rule(
         "memory.unknown", "MemcpyOperand.pointer", _UNDETERMINED, "measured",
-        "An operand is named as unified, and its memory is not the driver's, as pageable host memory: the driver takes "
-        "the update from and to memory that has a context, and the launch may fault (seen from device to pageable "
-        "memory). It faults as well where the host side of a copy from or to managed memory goes from pinned to "
-        "pageable memory.",
+        "A unified operand points to memory unknown to the driver, such as pageable host memory. The driver accepts "
+        "updates from and to memory with a context, and the launch may fault (seen from device to pageable memory). "
+        "It also faults if the host side of a copy from or to managed memory changes from pinned to pageable "
+        "memory.",
         _MEASURED,
     ),
     Rule(
         "memory.owner-unknown", "MemcpyOperand.pointer, MemsetNode.pointer", _UPDATABLE, "assumed",
-        "Another address, and whose it is was not recorded. Taken where device and context are the same; if not, the "
-        "driver refuses the update and the exec stays as it was.",
+        "Another address, whose owner was not recorded. Accepted if device and context are the same; otherwise the "
+        "driver rejects the update and leaves the exec unchanged.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memory.owner-unproven", "MemcpyOperand.pointer, MemsetNode.pointer", _UPDATABLE, "assumed",
-        "Another array, or an address whose owner was recorded on one side only: that device and context are the "
-        "same is not shown. If they are not, the driver refuses the update and the exec stays as it was.",
+        "Another array, or an address whose owner was recorded on one side only, so equal device and context are "
+        "not proven. If they differ, the driver rejects the update and leaves the exec unchanged.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
@@ -462,12 +462,12 @@ _MEMORY: Final = (
     ),
     Rule(
         "memcpy.memory-type", "MemcpyOperand.memory_type", _REJECTED, "measured",
-        "The kind of memory of an operand cannot change: PARAMETERS_CHANGED.",
+        "The memory type of an operand cannot change: PARAMETERS_CHANGED.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memcpy.shape", "MemcpyNode.height, MemcpyNode.depth", _REJECTED, "measured",
-        "One of the two copies is 2D or 3D, and something differs. Such a copy may change nothing, its addresses "
+        "One of the two copies is 2D or 3D, and something differs. Nothing in such a copy may change, addresses "
         "included: PARAMETERS_CHANGED.",
         f"{_GUIDE}; {_MEASURED}",
     ),
@@ -484,12 +484,12 @@ _MEMORY: Final = (
     Rule(
         "memcpy.offset", "MemcpyOperand.x_bytes, MemcpyOperand.y, MemcpyOperand.z, MemcpyOperand.lod", _UPDATABLE,
         "assumed",
-        "A 1D copy may change where it starts, as it may change the address.",
+        "A 1D copy may change its offset, as it may change its address.",
         _UPDATE,
     ),
     Rule(
         "memcpy.pitch", "MemcpyOperand.pitch_bytes, MemcpyOperand.height_rows", _HARMLESS, "documented",
-        "A 1D copy has no second row for which a pitch could count.",
+        "A 1D copy has no second row, so the pitch has no effect.",
         "cuda.h 13.5, CUDA_MEMCPY3D",
     ),
     Rule(
@@ -499,14 +499,14 @@ _MEMORY: Final = (
     ),
     Rule(
         "memset.shape", "MemsetNode.height, MemsetNode.width, MemsetNode.element_size_bytes", _REJECTED, "measured",
-        "A memset cannot become 2D nor cease to be, and a 2D memset cannot change width, height or element size: "
+        "A memset cannot change between 1D and 2D, and a 2D memset cannot change width, height or element size: "
         "PARAMETERS_CHANGED.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memset.size", "MemsetNode.width, MemsetNode.element_size_bytes, MemsetNode.height", _UPDATABLE, "measured",
-        "A 1D memset may change width and element size; documented as possible to fail where it does not map onto the "
-        "resources of the node.",
+        "A 1D memset may change width and element size; the documentation allows failure if they do not fit the "
+        "node's resources.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
@@ -517,22 +517,23 @@ _MEMORY: Final = (
     ),
     Rule(
         "memset.pitch-2d", "MemsetNode.pitch_bytes", _REJECTED, "documented",
-        "Of a 2D memset only address and value may change.",
+        "Only address and value of a 2D memset may change.",
         _UPDATE,
     ),
     Rule(
         "memset.unallocated", "MemsetNode.destination", _REJECTED, "measured",
-        "The address is no live allocation, as that of the graph's own allocation node: the driver answers ERROR.",
+        "The address is not in a live allocation, such as that of the graph's own allocation node: the driver "
+        "returns ERROR.",
         _MEASURED,
     ),
     Rule(
         "memset.value", "MemsetNode.value", _UPDATABLE, "documented",
-        "The update carries the value.",
+        "The update applies the value.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memset.destination", "MemsetNode.destination", _UPDATABLE, "documented",
-        "The update carries the address, of the same device and context.",
+        "The update applies the address, if device and context are the same.",
         f"{_UPDATE}; {_MEASURED}",
     ),
 )  # fmt: skip
@@ -540,15 +541,15 @@ _MEMORY: Final = (
 _OTHER_NODES: Final = (
     Rule(
         "host.function", "HostNode.function_address", _UPDATABLE, "documented",
-        "The update carries the host function.", _GUIDE,
+        "The update applies the host function.", _GUIDE,
     ),
     Rule(
         "host.user-data", "HostNode.user_data", _UPDATABLE, "documented",
-        "The update carries the host function's argument.", _GUIDE,
+        "The update applies the host function's argument.", _GUIDE,
     ),
     Rule(
         "event.event", "EventWaitNode.event, EventRecordNode.event", _UPDATABLE, "measured",
-        "The update carries the event.", f"{_GUIDE}; {_MEASURED}",
+        "The update applies the event.", f"{_GUIDE}; {_MEASURED}",
     ),
     Rule(
         "semaphores.count", "ExtSemasSignalNode.count, ExtSemasWaitNode.count", _REJECTED, "documented",
@@ -556,14 +557,14 @@ _OTHER_NODES: Final = (
     ),
     Rule(
         "alloc.parameters", _ALLOC, _UNDETERMINED, "measured",
-        "Documented as what cannot change in an exec. The driver takes another size and another address all the same; "
-        "where the exec allocates then, and what the nodes that use the address do, is not known.",
+        "Documented as fixed in an exec. The driver nevertheless accepts another size and address; where the exec "
+        "then allocates, and what nodes that use the address do, is unknown.",
         f"{_NODE_SET}; {_MEASURED}",
     ),
     Rule(
         "free.address", "MemFreeNode.address", _UNDETERMINED, "measured",
-        "Documented as what cannot change in an exec. The driver takes another address all the same; which allocation "
-        "the exec frees then is not known.",
+        "Documented as fixed in an exec. The driver nevertheless accepts another address; which allocation the exec "
+        "then frees is unknown.",
         f"{_NODE_SET}; {_MEASURED}",
     ),
     Rule(
@@ -606,24 +607,24 @@ _OTHER_NODES: Final = (
     ),
     Rule(
         "conditional.bodies", "ConditionalNode.bodies", _REJECTED, "measured",
-        "The number of bodies cannot change: NOT_SUPPORTED. The nodes inside follow the rules of a graph.",
+        "The number of bodies cannot change: NOT_SUPPORTED. The nested nodes follow the rules of a graph.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "conditional.handle", "ConditionalNode.handle", _UPDATABLE, "documented",
-        "Flags and default value of the handle are updated; handles must be made and assigned in the same order.",
+        "Flags and default value of the handle are updated; handles must be created and assigned in the same order.",
         f"{_UPDATE}; {_GUIDE}; {_MEASURED}",
     ),
     Rule(
         "conditional.unreadable", "ConditionalNode.kind, ConditionalNode.bodies", _UNDETERMINED, "documented",
-        "The kind or a body of the conditional cannot be read (no getter before CUDA 13.2), so nothing can be said of "
-        "what it runs. Record under a driver of CUDA 13.2 or later.",
+        "The type or a body of the conditional is unreadable (no getter before CUDA 13.2), so what it runs is "
+        "unknown. Record under a driver of CUDA 13.2 or later.",
         "cuda.h 13.2, cuGraphNodeGetParams",
     ),
     Rule(
         "graph.single-exec", "GraphSignature.nodes", _REJECTED, "documented",
-        "CUDA allows one executable at a time of a graph that allocates, frees or has conditional nodes, and takes no "
-        "graph with nodes that the device updates for an update; so no other graph shares its executable.",
+        "CUDA allows only one executable at a time of a graph with allocation, free or conditional nodes, and "
+        "rejects updates with device-updatable nodes, so no other graph shares its executable.",
         "cuda.h 13.5, cuGraphInstantiateWithParams, cuGraphExecUpdate",
     ),
 )  # fmt: skip
@@ -631,20 +632,20 @@ _OTHER_NODES: Final = (
 _TWO_RUNS: Final = (
     Rule(
         "portable.function", "KernelNodeSignature.kern, KernelNodeSignature.func", _UPDATABLE, "measured",
-        "One function in one graph corresponds to two in the other (same handle here, different ones there). Names and "
-        "facts may be equal all the same.",
+        "One function in one graph corresponds to two in the other (one handle here, two there). Names and facts "
+        "may still be equal.",
         _MEASURED,
     ),
     Rule(
         "function.split", "KernelNodeSignature.func", _UPDATABLE, "measured",
-        "Nodes that ran one function in the old graph run two of one name in the new one. Names, dims and facts may be "
-        "equal all the same: two Triton kernels that differ in a constexpr have all of them in common.",
+        "Nodes that ran one function in the old graph run two of the same name in the new one. Dims and facts may "
+        "still be equal: two Triton kernels that differ in a constexpr have all of these in common.",
         _MEASURED,
         "on a cooperative node rule kernel.cooperative-function applies",
     ),
     Rule(
         "function.merge", "KernelNodeSignature.func", _UPDATABLE, "measured",
-        "Nodes that ran two functions of one name in the old graph run one in the new one.",
+        "Nodes that ran two functions of one name in the old graph run one function in the new one.",
         _MEASURED,
         "on a cooperative node rule kernel.cooperative-function applies",
     ),
@@ -656,93 +657,93 @@ _TWO_RUNS: Final = (
     ),
     Rule(
         "graph.added", "SignatureDump.graphs, LabeledGraph.graph", _UNDETERMINED, "assumed",
-        "The graph is in the new dump only: there is nothing to compare it with.", _SELF,
+        "The graph is in the new dump only, so it cannot be compared.", _SELF,
     ),
     Rule(
         "graph.removed", "SignatureDump.graphs, LabeledGraph.graph", _UNDETERMINED, "assumed",
-        "The graph is in the old dump only: there is nothing to compare it with.", _SELF,
+        "The graph is in the old dump only, so it cannot be compared.", _SELF,
     ),
     Rule(
         "graph.not-recorded", "SignatureDump.graphs, SignatureDump.complete", _UNDETERMINED, "assumed",
-        "One dump has the graph, and the other was cut off or holds no graph at all: whether that process captured it "
-        "is not known.",
+        "One dump has the graph, and the other is truncated or empty, so whether that process captured it is "
+        "unknown.",
         _SELF,
     ),
     Rule(
         "graph.label", "LabeledGraph.label", _HARMLESS, "assumed",
-        "The graph has another label. Labels are given by the owner and are no part of the graph.", _SELF,
+        "The graph has another label. Labels are chosen by the program and are not part of the graph.", _SELF,
     ),
     Rule(
         "node.added", "GraphSignature.nodes", _REJECTED, "measured",
-        "The node is in the new graph only; another number of nodes is another topology.", f"{_UPDATE}; {_MEASURED}",
+        "The node is in the new graph only; a different node count is a different topology.", f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "node.removed", "GraphSignature.nodes", _REJECTED, "measured",
-        "The node is in the old graph only; another number of nodes is another topology.", f"{_UPDATE}; {_MEASURED}",
+        "The node is in the old graph only; a different node count is a different topology.", f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "node.alignment", "GraphSignature.nodes", _HARMLESS, "assumed",
-        "The graphs differ in so many places that the search for corresponding nodes was cut short. Every finding is "
-        "true, but some nodes may be shown as removed and added that could have been paired.",
+        "The graphs differ so much that the search for corresponding nodes was cut short. Every finding is true, "
+        "but nodes that could be paired may be shown as removed and added.",
         _SELF,
     ),
     Rule(
         "kernel.renamed", "KernelNodeSignature.name", _UPDATABLE, "documented",
-        "The kernel has another name, and the same machine code and facts: a compiler that numbers its kernels counts "
-        "otherwise, or somebody renamed it. It does what it did; for an update it is another function.",
+        "The kernel has another name but the same machine code and facts: its compiler numbers kernels, or it was "
+        "renamed. It does the same work; for an update it is another function.",
         f"{_UPDATE}; {_MEASURED}",
         "on a cooperative node rule kernel.cooperative-function applies",
     ),
     Rule(
         "topology.node-order", "GraphSignature.nodes", _HARMLESS, "measured",
-        "The same nodes with the same edges, listed in another order: the branches were captured in another order. The "
-        "driver pairs nodes by order, so whether an update is taken, and what it then changes, depends on it.",
+        "The same nodes and edges in another order: branches were captured in another order. The driver pairs nodes "
+        "by order, so that decides whether it accepts an update, and what the update changes.",
         f"{_UPDATE}; {_MEASURED}",
-        "whether the driver's pairing, which starts from the last nodes, brings the same nodes together",
+        "whether the driver's pairing, which starts from the sinks, pairs the same nodes",
     ),
     Rule(
         "child.wrapper", "ChildGraphNode.graph", _REJECTED, "measured",
-        "The same node, inside of more or fewer child graphs that hold nothing else: for an update a node of another "
-        "type. What it holds is compared all the same.",
+        "The same node inside more or fewer child graphs that hold nothing else: for an update, a node of another "
+        "type. Its content is still compared.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "dump.empty", "SignatureDump.graphs", _UNDETERMINED, "assumed",
-        "A dump holds no graph, so there is nothing to compare: a recording that captured nothing is no proof of "
+        "A dump has no graphs, so nothing can be compared: a recording that captured nothing does not prove "
         "anything.",
         _SELF,
     ),
     Rule(
         "dump.incomplete", "SignatureDump.complete", _UNDETERMINED, "assumed",
-        "The writer of a dump did not end in order: what came after the last write is missing.", _SELF,
+        "The writer of a dump did not finish: graphs after the last write are missing.", _SELF,
     ),
     Rule(
         "dump.profile", "SignatureDump.profile", _UNDETERMINED, "assumed",
-        "The dumps name different driver profiles, or one names none. Name the one to judge both by (--profile).",
+        "The dumps name different driver profiles, or one names none. Pass the profile for both (--profile).",
         _SELF,
     ),
     Rule(
         "dump.extensions", "SignatureDump.extensions", _IDENTICAL, "assumed",
-        "Extensions belong to other tools and are outside of every verdict.", _SELF,
+        "Extensions belong to other tools and do not affect verdicts.", _SELF,
     ),
     Rule(
         "environment.driver", "Environment.cuda_driver_version, Environment.display_driver_version", _HARMLESS,
         "assumed",
-        "Another driver: what can be read, and what an update carries, may differ from what one profile says.", _SELF,
+        "Another driver: readable attributes and the effects of updates may differ.", _SELF,
     ),
     Rule(
         "environment.device",
         "Environment.devices, DeviceInfo.ordinal, DeviceInfo.name, DeviceInfo.compute_capability_major, "
         "DeviceInfo.compute_capability_minor", _HARMLESS, "assumed",
-        "Another device: kernels may be compiled and chosen differently.", _SELF,
+        "Another device: kernels may be compiled and selected differently.", _SELF,
     ),
     Rule(
         "environment.library", "Environment.libraries, LibraryVersion.name, LibraryVersion.version", _HARMLESS,
-        "assumed", "Another version of a library that had a part in the capture.", _SELF,
+        "assumed", "Another version of a library involved in the capture.", _SELF,
     ),
     Rule(
         "environment.run", f"{_RUN}, SignatureDump.environment", _IDENTICAL, "assumed",
-        "Two runs differ in host, process, rank and time; that is no finding.", _SELF,
+        "Two runs differ in host, process, rank and time; that is not a finding.", _SELF,
     ),
 )  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""The key of the share policies: everything that must be equal for one exec to serve two graphs, in pairing order.
+"""Keys of graphs: all that must be equal for two graphs to share an exec, in pairing order.
 
-Nodes are walked as the driver pairs them (`sigcontract.update.pairing`), so two graphs of one key are paired node by
-node, and the driver refuses none of the pairs.
+Nodes are visited as the driver pairs them (`sigcontract.update.pairing`), so the driver pairs two graphs of one key
+node by node, and refuses no pair.
 """
 
 from collections.abc import Container
@@ -43,22 +43,42 @@ from sigcontract.update.memory_nodes import (
     may_be_managed,
 )
 
-__all__ = ["share_key"]
+__all__ = ["judged_alike_key", "pairing_key", "share_key"]
 
 
 def share_key(graph: GraphSignature, judge: NodeJudge, *, functions: bool) -> str:
-    """Return ``sha256:`` and the digest of what the share policies keep.
+    """Return ``sha256:`` and the digest of what the share policies keep fixed.
 
     Parameters
     ----------
     graph
         The graph.
     judge
-        Judges which attributes an update carries.
+        Judges which attributes an update applies.
     functions
         Whether functions of non-cooperative nodes may differ.
     """
-    walk = _Walk(judge, functions=functions)
+    return _digest(_Walk(judge, functions=functions), graph)
+
+
+def pairing_key(graph: GraphSignature, judge: NodeJudge) -> str:
+    """Return ``sha256:`` and the digest of what no update of an exec may change, kernels' attributes left out.
+
+    Of two graphs of different keys an update is never proven safe; of two of one key it may be.
+    """
+    return _digest(_PairingWalk(judge, functions=True), graph)
+
+
+def judged_alike_key(graph: GraphSignature, judge: NodeJudge) -> str:
+    """Return ``sha256:`` and the digest of all that decides whether an update from or to a graph is safe.
+
+    What the share policies keep, and grid, block and dynamic shared memory of kernels, which a history compares. So
+    graphs of one key go together with the same graphs.
+    """
+    return _digest(_LaunchWalk(judge, functions=False), graph)
+
+
+def _digest(walk: "_Walk", graph: GraphSignature) -> str:
     walked = walk.graph(graph)
     return "sha256:" + sha256(msgspec.msgpack.encode((walked, list(walk.contents)))).hexdigest()
 
@@ -69,7 +89,7 @@ class _Walk:
         self._functions = functions
         #: Encoded contents, each once in order of first use: layers repeat, and so do functions.
         self.contents: dict[bytes, int] = {}
-        # By the id of the node and of the facts, which the graph keeps alive.
+        # By id of node and facts, which the graph keeps alive.
         self._content_of: dict[int, int] = {}
         self._facts_of: dict[int, int] = {}
         self._kept_of: dict[tuple[AttributeSet, bool], int] = {}
@@ -82,7 +102,7 @@ class _Walk:
         for position, index in enumerate(order):
             positions[index] = position
         walked: list[Any] = [len(nodes), len(order)]
-        for index in order:  # grows while it is walked: breadth first
+        for index in order:  # grows during the loop: breadth first
             node = nodes[index]
             content = content_of.get(id(node))
             if content is None:
@@ -154,8 +174,18 @@ class _Walk:
         return number
 
     def _number(self, content: Any) -> int:
-        """Return the number of a content, the same for all that are equal."""
+        """Return the number of a content, equal for equal ones."""
         return self.contents.setdefault(msgspec.msgpack.encode(content), len(self.contents))
+
+
+class _PairingWalk(_Walk):
+    def _kernel(self, node: KernelNodeSignature) -> Any:
+        return node.context
+
+
+class _LaunchWalk(_Walk):
+    def _kernel(self, node: KernelNodeSignature) -> Any:
+        return super()._kernel(node), node.grid_dim, node.block_dim, node.dynamic_shared_mem_bytes
 
 
 def _kept_value(value: AttributeValue | None) -> Any:
@@ -178,7 +208,7 @@ def _memcpy(node: MemcpyNode) -> Any:
 
 
 def _kept_address(operand: MemcpyOperand, kinds: Container[int]) -> int | None:
-    """Return the address if an update does not carry a new one, or if its effect is not known; else None."""
+    """Return the address if an update does not apply a new one, or its effect is unknown; else None."""
     if operand.memory_type == ARRAY or (operand.memory_type == HOST and HOST in kinds and operand.pointer is None):
         return operand.address
     return _unless_cuda_allocation(operand.pointer, operand.address) if operand.memory_type == UNIFIED else None

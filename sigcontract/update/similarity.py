@@ -1,4 +1,4 @@
-"""How alike two graphs are, by what their nodes keep when they change."""
+"""The key by which similar nodes are matched."""
 
 from sigcontract.model import KernelNodeSignature, NodeSignature
 
@@ -6,5 +6,5 @@ __all__ = ["similarity_key"]
 
 
 def similarity_key(node: NodeSignature) -> tuple[int, str]:
-    """Return what a node keeps when it changes: its CUgraphNodeType, and a kernel's name."""
+    """Return what a changed node keeps: its CUgraphNodeType, and a kernel's name."""
     return node.node_type, node.name if isinstance(node, KernelNodeSignature) else ""

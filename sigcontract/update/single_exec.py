@@ -1,4 +1,4 @@
-"""Graphs of which CUDA allows one executable at a time, and which therefore share none."""
+"""Graphs of which CUDA allows only one executable, so they share none."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -18,24 +18,24 @@ from sigcontract.update.predict import finding_of
 
 __all__ = ["SoleExec", "single_exec_finding", "sole_exec"]
 
-#: What cuGraphInstantiateWithParams allows one executable of, by the type of a node, and no update.
+#: Node types of graphs that cuGraphInstantiateWithParams limits to one executable, without updates.
 #:
-#: Conditional nodes are not among them. A graph with one may have one executable only, but an executable may be
-#: updated to it: IF and WHILE, built and captured, to and fro, captured anew, other function, grid, argument and
-#: default value: all 176 updates were carried out, also while the candidate had an executable of its own
-#: (H200, driver 580.159.04, 2026-12-02, ``lab/conditionals.py``).
+#: Not conditional nodes: their graph may have only one executable, but executables may be updated to it. IF and WHILE,
+#: built and captured, back and forth, recaptured, with another function, grid, argument and default value: all 176
+#: updates took effect, even while the candidate had its own executable (H200, driver 580.159.04, 2026-12-02,
+#: ``lab/conditionals.py``).
 _SINGLE: Final[dict[type, str]] = {MemAllocNode: "an allocation node", MemFreeNode: "a free node"}
 
 
 class SoleExec(NamedTuple):
-    """A node for which its graph shares no executable.
+    """A node whose graph must not share an executable.
 
     Attributes
     ----------
     node
         The node.
     what
-        What it is, as ``an allocation node``; None: a kernel that the device updates.
+        Description, such as ``an allocation node``; None: a device-updatable kernel.
     """
 
     node: NodeSignature
@@ -43,10 +43,10 @@ class SoleExec(NamedTuple):
 
 
 def sole_exec(nodes: Iterable[NodeSignature]) -> SoleExec | None:
-    """Return the first node for which a graph of these shares no executable, or None.
+    """Return the first node that keeps its graph from sharing an executable, or None.
 
-    Allocation and free nodes: cuGraphInstantiateWithParams allows one executable. Device-updatable
-    kernels: cuGraphExecUpdate takes no such graph.
+    Allocation and free nodes: cuGraphInstantiateWithParams allows one executable. Device-updatable kernels:
+    cuGraphExecUpdate rejects the graph.
     """
     for node in nodes:
         what = _SINGLE.get(type(node))
@@ -60,9 +60,9 @@ def sole_exec(nodes: Iterable[NodeSignature]) -> SoleExec | None:
 
 
 def single_exec_finding(graph: GraphSignature, nodes: Iterable[NodeSignature]) -> Finding | None:
-    """Return why a graph shares no executable as a finding, or None where it may.
+    """Return the finding that a graph must not share an executable, or None.
 
-    ``nodes`` are all of the graph's, each object once or more often, those of children and bodies included.
+    ``nodes`` are all nodes of the graph, children and bodies included; repeats are allowed.
     """
     found = sole_exec(nodes)
     if found is None:

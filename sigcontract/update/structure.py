@@ -1,8 +1,8 @@
-"""The order of an old graph's nodes in which they stand as their counterparts in the new graph do.
+"""Find the order in which an old graph's nodes match those of the new graph.
 
-The driver lists nodes in the order of their creation. Two streams captured in another order give another list of one
-graph: its structure says which node is which, its order does not. Every step is linear in nodes and edges, but for
-sorting the edges of each node, and for a search that ends after a fixed number of steps.
+The driver lists nodes in creation order. Two streams captured in another order give another list of the same graph, so
+structure identifies nodes, and order does not. Every step is linear in nodes and edges, except for sorting each node's
+edges, and a search of bounded steps.
 """
 
 from collections import Counter
@@ -26,19 +26,19 @@ __all__ = [
     "reordered",
 ]
 
-#: Rounds of refinement; each tells a node by all that it comes after and all that comes after it.
+#: Rounds of refinement; each distinguishes nodes by everything before and after them.
 _ROUNDS = 3
 #: Steps of the search beyond one for each node.
 _STEPS_SPARE = 20_000
-#: How far from a node its twins are told apart where graphs differ farther on.
+#: How many edges from a node its twins are distinguished if the graphs differ farther away.
 _EDGES_NEARBY = 3
-#: Share of nodes that must agree in all that comes before them, or after, so that twins are told apart.
+#: Share of nodes that must agree in everything before or after them for twins to be distinguished.
 _WORTH_A_LOOK = 0.1
 
 _Edges = tuple[Dependency, ...]
 #: Colours of the nodes of an old and of a new graph.
 _Colours = tuple[Sequence[int], Sequence[int]]
-#: A node, and what an edge is by itself: its ports and its type, for one.
+#: A node, and the label of an edge, such as ports and type.
 Edge = tuple[int, tuple[Any, ...]]
 
 
@@ -50,13 +50,13 @@ class Reordering(NamedTuple):
     order
         Recorded index of each node, in the new order.
     partner
-        New index of each old node, -1 where its edges do not say which one it is.
+        New index of each old node; -1 if its edges do not determine it.
     total
-        Whether the two graphs are one structure, so that each node stands at its counterpart's index.
+        Whether the two graphs are isomorphic, so each node has its counterpart's index.
     exact
-        Whether the search for one structure came to its end.
+        Whether the search for an isomorphism was complete.
     back
-        Where the two are not one structure, recorded index of each new node, in the order of the old ones.
+        If they are not isomorphic, the recorded index of each new node, in the order of the old ones.
     """
 
     order: list[int]
@@ -67,7 +67,7 @@ class Reordering(NamedTuple):
 
 
 def is_chain(dependencies: Sequence[_Edges]) -> bool:
-    """Say whether each node depends on the one before and on nothing else: then there is no other order."""
+    """Whether each node depends on the previous one alone, so no other order exists."""
     return all(
         len(edges) == (index > 0) and all(edge.node == index - 1 for edge in edges)
         for index, edges in enumerate(dependencies)
@@ -82,22 +82,22 @@ def node_order(
     Parameters
     ----------
     levels
-        Keys of the old and of the new nodes, the finest first: nodes of one key may correspond.
+        Keys of old and new nodes, finest first: nodes of equal key may correspond.
     old, new
         Dependencies of each node.
 
     Returns
     -------
     Reordering
-        By the finest keys under which the two are one structure. Where there are none, an order in which every node
-        still comes after those that it depends on, and the nodes that have a counterpart come in its order.
+        By the finest keys under which the graphs are isomorphic. If there are none, a topological order in which nodes
+        with a counterpart follow its order.
     """
     graphs = _shape(old), _shape(new)
     exact = True
     if len(old) == len(new):
         for level, keys in enumerate(levels):
             if level and _as_fine(keys, levels[level - 1]):
-                continue  # they tell apart what those before did
+                continue  # they distinguish the same nodes as the previous keys
             if not may_be_one_structure(keys, graphs):
                 continue
             partner, ended = _one_structure(keys, graphs)
@@ -112,7 +112,7 @@ def node_order(
 
 
 def positions(order: Sequence[int]) -> tuple[int, ...]:
-    """Return, for each index, where an order has it."""
+    """Return the position of each index in an order."""
     at = [0] * len(order)
     for position, index in enumerate(order):
         at[index] = position
@@ -131,7 +131,7 @@ def reordered(graph: GraphSignature, order: Sequence[int]) -> GraphSignature:
 
 
 class Shape:
-    """Edges in both directions, and an order in which each node comes after those that it depends on."""
+    """Edges in both directions, and a topological order."""
 
     def __init__(self, before: Sequence[Sequence[Edge]]) -> None:
         self.before = before
@@ -147,7 +147,7 @@ def _shape(dependencies: Sequence[_Edges]) -> Shape:
 
 
 def _topological(shape: Shape, priority: Sequence[int]) -> Iterator[int]:
-    """Yield the nodes, each after those that it depends on; of those that may come next, the first by priority."""
+    """Yield the nodes in topological order; among candidates, the first by priority."""
     waiting = list(map(len, shape.before))
     ready = [(priority[index], index) for index, count in enumerate(waiting) if not count]
     heapify(ready)
@@ -161,7 +161,7 @@ def _topological(shape: Shape, priority: Sequence[int]) -> Iterator[int]:
 
 
 def may_be_one_structure(keys: tuple[Sequence[Any], Sequence[Any]], graphs: tuple[Shape, Shape]) -> bool:
-    """Say whether two graphs have the same nodes by their keys and numbers of edges: most that differ do not."""
+    """Whether two graphs have the same nodes by key and number of edges; most different graphs do not."""
     known = [
         sorted(zip(side, map(len, shape.before), map(len, shape.after), strict=True))
         for side, shape in zip(keys, graphs, strict=True)
@@ -170,7 +170,7 @@ def may_be_one_structure(keys: tuple[Sequence[Any], Sequence[Any]], graphs: tupl
 
 
 def _as_fine(keys: tuple[Sequence[int], Sequence[int]], other: tuple[Sequence[int], Sequence[int]]) -> bool:
-    """Say whether keys tell the same nodes apart as finer ones do."""
+    """Whether keys distinguish the same nodes as finer ones."""
     pairs = {*zip(keys[0], other[0], strict=True), *zip(keys[1], other[1], strict=True)}
     return len(pairs) == len({*keys[0], *keys[1]})
 
@@ -186,9 +186,10 @@ def _inverse(partner: Sequence[int], length: int) -> list[int]:
 def _one_structure(
     keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape]
 ) -> tuple[list[int] | None, bool]:
-    """Return the new index of each old node where the two are one structure, and whether that could be decided.
+    """Return the new index of each old node if the graphs are isomorphic, and whether that was decided.
 
-    Nodes of different colours cannot correspond. The first colours nearly always do; finer ones cost as much again.
+    Nodes of different colours cannot correspond. The first colours nearly always suffice; finer ones cost as much
+    again.
     """
     colours = keys
     distinct = 0
@@ -198,7 +199,7 @@ def _one_structure(
             return None, True
         found = len(set(colours[0]))
         if found == distinct:
-            return None, False  # no finer colours, and the search gave up on these
+            return None, False  # no finer colours, and the search reached its bound on these
         distinct = found
         partner, ended = isomorphism(colours, graphs)
         if partner is not None or ended:
@@ -209,7 +210,7 @@ def _one_structure(
 def _refined(
     keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape], *, upward: bool
 ) -> tuple[list[int], list[int]]:
-    """Return colours that tell nodes apart by all that comes before them, or upward, by all that comes after."""
+    """Return colours that distinguish nodes by everything before them, or upward, everything after."""
     number: dict[Hashable, int] = {}
     found: list[list[int]] = []
     for key, shape in zip(keys, graphs, strict=True):
@@ -228,10 +229,10 @@ def _refined(
 def isomorphism(
     colours: tuple[Sequence[Hashable], Sequence[Hashable]], graphs: tuple[Shape, Shape]
 ) -> tuple[list[int] | None, bool]:
-    """Return the new index of each old node under which all edges correspond, and whether the search came to its end.
+    """Return the new index of each old node so that all edges correspond, and whether the search was complete.
 
-    In an order in which each node comes after those that it depends on, a node may go where those went. The first
-    choice is nearly always right, as colours know what comes after; where it is not, the search goes back.
+    In topological order, a node's dependencies limit its candidates. The first candidate is nearly always right, as
+    colours include what comes after; otherwise the search backtracks.
     """
     old, new = graphs
     candidates: dict[Hashable, list[int]] = {}
@@ -239,7 +240,7 @@ def isomorphism(
         candidates.setdefault(_situation(colours[1][index], new.before[index], None), []).append(index)
     partner = [-1] * len(old.order)
     used = bytearray(len(new.order))
-    #: For each node on the way, its candidates and which of them comes next.
+    #: For each node so far, its candidates and the next one to try.
     tried: list[tuple[list[int], int]] = []
     first: dict[int, int] = {}
     steps = len(old.order) + _STEPS_SPARE
@@ -255,7 +256,7 @@ def isomorphism(
                 break
             if not tried or steps < 0:
                 return None, steps >= 0
-            # Take back the choice before, and take the next candidate there.
+            # Backtrack to the previous choice and take its next candidate.
             first.clear()
             wanted, position = tried.pop()
             index = old.order[len(tried)]
@@ -279,11 +280,10 @@ def _situation(colour: Hashable, edges: Sequence[Edge], partner: Sequence[int] |
 
 
 def _partial(keys: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape]) -> list[int]:
-    """Return the new index of each old node, or -1: of nodes that agree in all that comes before or after them.
+    """Return the new index of each old node, or -1; matches nodes that agree in everything before or after them.
 
-    What differs somewhere differs in all that comes before it, seen from there. So a node is told from its twins by all
-    that comes before it, and by as much of what comes after as agrees: all, a few edges, or none; and the other way
-    round.
+    A difference changes the upward colours of everything before it. So a node is distinguished from its twins by
+    everything before it, and by as much of what comes after as agrees: all, a few edges, or none; and vice versa.
     """
     down, up = _refined(keys, graphs, upward=False), _refined(keys, graphs, upward=True)
     both = _refined(down, graphs, upward=True)
@@ -303,7 +303,7 @@ def _in_common(colours: tuple[Sequence[int], Sequence[int]]) -> int:
 def _nearby(
     colours: tuple[Sequence[int], Sequence[int]], graphs: tuple[Shape, Shape], *, upward: bool
 ) -> list[tuple[Sequence[int], Sequence[int]]]:
-    """Return colours that tell nodes apart by what is a few edges after them, or before, the farthest first."""
+    """Return colours that distinguish nodes by what is a few edges after them, or before, farthest first."""
     found: list[tuple[Sequence[int], Sequence[int]]] = []
     for _ in range(_EDGES_NEARBY):
         number: dict[Hashable, int] = {}
@@ -327,7 +327,7 @@ def _pair(
     *,
     upward: bool,
 ) -> None:
-    """Pair nodes of one colour, the finest first, whose neighbours are paired with each other, in order."""
+    """Pair nodes of one colour, finest first, whose neighbours are paired, in order."""
     old, new = ((shape.after if upward else shape.before) for shape in graphs)
     found: list[dict[Hashable, list[int]]] = []
     for _, colours in levels:
@@ -350,7 +350,7 @@ def _pair(
 
 
 def _led(partner: Sequence[int], shape: Shape, last: int) -> list[int]:
-    """Return the nodes in the order of their partners; one without any comes right after what it depends on."""
+    """Return the nodes in the order of their partners; one without a partner follows its dependencies."""
     priority = [0] * len(partner)
     for index in shape.order:
         at = partner[index]

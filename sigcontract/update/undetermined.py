@@ -1,4 +1,4 @@
-"""Findings that say what is not known, as against those that say that something differs."""
+"""Separates findings of unknown values from findings of differences."""
 
 from typing import Final
 
@@ -7,12 +7,11 @@ from sigcontract.update.rules import ATTRIBUTE_RULES
 
 __all__ = ["WITHOUT_VALUE", "is_difference"]
 
-#: What stands in a finding for the value of a launch attribute that has none.
+#: Values in findings for launch attributes without a value.
 WITHOUT_VALUE: Final = frozenset({ABSENT, "unreadable", "unsupported"})
 
 _OF_ATTRIBUTES: Final = frozenset(rule.id for rule in ATTRIBUTE_RULES.values())
-#: Rules that speak where at least one side is not known; all others say that something differs, whatever an update
-#: makes of it.
+#: Rules for values unknown on at least one side; all other rules state differences, whatever an update does.
 _NOT_KNOWN: Final = frozenset(
     {
         "conditional.unreadable",
@@ -34,7 +33,7 @@ _NOT_KNOWN: Final = frozenset(
 
 
 def is_difference(rule: str, old: int | str | None, new: int | str | None) -> bool:
-    """Say whether a finding of that rule, with these values, tells of a difference that is known to be one."""
+    """Whether a finding of that rule, with these values, is a known difference."""
     if rule in _OF_ATTRIBUTES and not WITHOUT_VALUE.isdisjoint((old, new)):
         return False
     return rule not in _NOT_KNOWN

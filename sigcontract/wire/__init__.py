@@ -1,4 +1,4 @@
-"""The only way in and out: documents, their versions, digests and schemas."""
+"""Reading and writing documents: versions, digests, schemas."""
 
 from sigcontract.doors import attach
 

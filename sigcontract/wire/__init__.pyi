@@ -29,6 +29,8 @@ from sigcontract.wire.fault_list import (
     faults as faults,
 )
 from sigcontract.wire.files import (
+    check_regular as check_regular,
+    escaped_name as escaped_name,
     write_bytes as write_bytes,
     write_together as write_together,
 )
@@ -40,7 +42,9 @@ from sigcontract.wire.json_escapes import (
 )
 from sigcontract.wire.limits import (
     MAX_DOCUMENT_BYTES as MAX_DOCUMENT_BYTES,
+    MAX_FAULTS as MAX_FAULTS,
     MAX_GRAPH_DEPTH as MAX_GRAPH_DEPTH,
+    MAX_NESTING as MAX_NESTING,
 )
 from sigcontract.wire.losses import (
     lost_fields as lost_fields,

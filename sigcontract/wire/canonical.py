@@ -3,9 +3,9 @@
 The canonical form is that of RFC 8785: records hold no floats, no integer beyond 2**53 - 1, and their field names are
 ASCII, so JSON with sorted keys and no spaces is that form.
 
-A digest is sha256 over a label that names kind and version, a line feed, and the canonical bytes of the graph's
-tables (`sigcontract.wire.tables`), whose rows stand in the order in which the graph first uses them: equal graphs have
-equal tables, and the work is that of the distinct nodes. Environment, labels and extensions are not part of a graph.
+A digest is sha256 over a label that names kind and version, a line feed, and the canonical bytes of the graph's tables
+(`sigcontract.wire.tables`), with rows in the order of first use: equal graphs have equal tables, and work is per
+distinct node. Environment, labels and extensions are not part of a graph.
 """
 
 from hashlib import sha256
@@ -31,12 +31,12 @@ _PORTABLE = b"sigcontract.portable-digest/1\n"
 
 
 def canonical_bytes(record: Record) -> bytes:
-    """Return the one JSON form of a record, as RFC 8785 has it: equal bytes for equal records, and only for those.
+    """Return the canonical JSON of a record (RFC 8785): equal bytes for equal records only.
 
     Raises
     ------
     RecordError
-        The record is not valid, or its extensions hold what has no canonical form here: a float, a large integer.
+        The record is invalid, or its extensions hold a float or a large integer, which have no canonical form here.
     LimitError
         Written out, with each use of a shared row and child graph, it is longer than a document may be.
     """
@@ -56,7 +56,7 @@ def digest(graph: GraphSignature) -> str:
     Raises
     ------
     RecordError
-        The graph is not valid.
+        The graph is invalid.
     """
     return _digest(_EXACT, canonical_tables(graph))
 
@@ -64,20 +64,20 @@ def digest(graph: GraphSignature) -> str:
 def portable_digest(graph: GraphSignature) -> str:
     """Return ``sha256:`` and the digest of the graph's `portable_form`: equal across processes.
 
-    Unreadable attributes and opaque nodes are part of it as what they are. Equal digests do not make them the same:
-    a policy decides that.
+    Unreadable attributes and opaque nodes are included as such. Equal digests do not make them the same: that is up to
+    a policy.
 
     Raises
     ------
     RecordError
-        The graph is not valid.
+        The graph is invalid.
     """
     canonical_tables(graph)
     return portable_digest_of_valid(graph)
 
 
 def portable_digest_of_valid(graph: GraphSignature) -> str:
-    """Return the portable digest of a graph that is known to be valid."""
+    """Return the portable digest of a graph known to be valid."""
     folder = Folder()
     folder.fold(portable_form(graph))
     return _digest(_PORTABLE, msgspec.json.encode(folder.tables(), order="sorted"))

@@ -1,4 +1,4 @@
-"""Documents as bytes and files, strictly: what is read is exactly what a document of its version may say."""
+"""Encode and decode documents, strictly by their version, as bytes and files."""
 
 import re
 from pathlib import Path
@@ -47,13 +47,13 @@ D = TypeVar("D", bound=Document)
 
 
 class Header(Record, frozen=True, kw_only=True):
-    """What a dump says before its tables."""
+    """The part of a dump before its tables."""
 
     version: Annotated[int, Meta(description="Version of the document that was read.")]
-    graphs: Annotated[tuple[GraphHeader, ...], Meta(description="In the order in which they were read.")]
-    environment: Annotated[Environment, Meta(description="Where the dump comes from.")]
-    profile: Annotated[Text | None, Meta(description="Id of the driver profile that it was read under; null: none.")]
-    complete: Annotated[bool, Meta(description="Whether the writer ended in order.")]
+    graphs: Annotated[tuple[GraphHeader, ...], Meta(description="In the order read.")]
+    environment: Annotated[Environment, Meta(description="Environment that wrote the dump.")]
+    profile: Annotated[Text | None, Meta(description="Id of the driver profile the dump was read under; null: none.")]
+    complete: Annotated[bool, Meta(description="Whether the writer finished.")]
 
 
 @overload
@@ -63,30 +63,30 @@ def decode(data: bytes, *, max_bytes: int = ..., verify: bool = ..., expect: typ
 def decode(
     data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Any] | None = None
 ) -> Document:
-    """Return the record that a document says, in JSON or MessagePack, of any version that this release knows.
+    """Decode a document, JSON or MessagePack, of any version this release knows.
 
     Parameters
     ----------
     data
-        The document, not compressed.
+        The uncompressed document.
     max_bytes
-        The largest document that is looked at.
+        Size limit of the document.
     verify
-        Whether to check the digests in the header of a dump, which takes about as long again. Without it they are
-        not looked at, and nothing that is returned relies on them.
+        Whether to check the digests in the header of a dump, which doubles the time. Otherwise they are ignored, and
+        the result does not depend on them.
     expect
-        The kind of record that it must be: `SignatureDump`, `DriverProfile` or `DumpDiff`.
+        The required record type: `SignatureDump`, `DriverProfile` or `DumpDiff`.
 
     Raises
     ------
     VersionError
-        It is of an unknown kind or version, or not of the kind expected.
+        The kind or version is unknown, or not the expected one.
     LimitError
-        It is larger or more deeply nested than the limits.
+        The document exceeds a limit of size or nesting.
     DecodeError
-        It is not JSON or MessagePack, or not what the document may say.
+        The data is not JSON or MessagePack, or does not match the document's schema.
     InvariantError
-        Its parts do not fit together.
+        Parts of the document contradict each other.
     """
     return _decoded(data, max_bytes, expect, verify=verify)
 
@@ -95,7 +95,7 @@ def _decoded(data: bytes, max_bytes: int, expect: type[Any] | None, *, verify: b
     text, form = sniffed(data, max_bytes)
     if expect is not None and form.record is not expect:
         raise VersionError(
-            f"this is a {form.document}, where a {document_name(expect)} was asked for",
+            f"this is a {form.document}, expected a {document_name(expect)}",
             document=form.document,
             found=form.version,
             supported=(),
@@ -113,9 +113,9 @@ def _decoded(data: bytes, max_bytes: int, expect: type[Any] | None, *, verify: b
 
 
 def encode(document: Document, *, format: Format = "json", version: int | None = None) -> bytes:  # noqa: A002  pinned name
-    """Return a record as a document: the same bytes for equal records.
+    """Encode a record: equal records give equal bytes.
 
-    JSON has one table row per line, for people and version control. MessagePack says the same in fewer bytes.
+    JSON has one table row per line, for people and version control. MessagePack is smaller.
 
     Parameters
     ----------
@@ -124,17 +124,17 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
     format
         ``json`` or ``msgpack``.
     version
-        The version of the document to write, by default the newest. An older one leaves out what it has no word for.
+        The document version to write, by default the newest. An older one omits fields it lacks.
 
     Raises
     ------
     RecordError
-        The record is not valid, or holds what that version cannot say.
+        The record is invalid, or that version cannot represent it.
     UsageError
-        There is no such document, format or version.
+        The document, format or version is unknown.
     """
     if format not in ("json", "msgpack"):
-        raise UsageError(f"{format!r} is no format; use json or msgpack")
+        raise UsageError(f"unknown format {format!r}; use json or msgpack")
     form = form_of(document, version)
     try:
         wire = form.wire_of(document)
@@ -144,7 +144,7 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
     except LimitError:
         raise
     except INVALID_RECORD as error:
-        validate(document)  # finds the same fault, and its path in the record
+        validate(document)  # finds the same fault, with its path in the record
         raise translated(error) from error
     _refuse_difference(again, wire)
     for problem in form.problems(again):
@@ -155,10 +155,10 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
 
 
 def _refuse_difference(again: Any, given: Any) -> None:
-    """Refuse to write what would be read back as something else."""
+    """Refuse to write a value that does not survive encoding."""
     if again != given:
         field = next(name for name in given.__struct_fields__ if getattr(given, name) != getattr(again, name))
-        raise DecodeError("a value here would be read back as another (NaN, a list for a tuple)", path=f"$.{field}")
+        raise DecodeError("this value does not survive encoding (NaN, a list for a tuple)", path=f"$.{field}")
 
 
 @overload
@@ -168,26 +168,26 @@ def load(path: FilePath, *, max_bytes: int = ..., verify: bool = ..., expect: ty
 def load(
     path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False, expect: type[Any] | None = None
 ) -> Document:
-    """Return the record in a file; ``.gz`` and ``.zst`` are decompressed.
+    """Load a record from a file; ``.gz`` and ``.zst`` are decompressed.
 
     Parameters
     ----------
     path
-        Any name; where its suffix says a format, the bytes must be of that format.
+        Any name; a known suffix must match the content.
     max_bytes
-        The largest document that is looked at, decompressed.
+        Size limit of the decompressed document.
     verify
         Whether to check the digests in the header of a dump.
     expect
-        The kind of record that it must be, and the type that is returned: `SignatureDump`, `DriverProfile` or
-        `DumpDiff`. Without it, any of them.
+        The required record type, which is also the return type: `SignatureDump`, `DriverProfile` or `DumpDiff`. Without
+        it, any of them.
 
     Raises
     ------
     FileError
         The file cannot be read.
     MissingExtraError
-        It is a ``.zst`` file, and no library for that is installed.
+        It is a ``.zst`` file, and no zstd library is installed.
     RecordError
         As `decode`; a note names the file.
     """
@@ -201,29 +201,29 @@ def load(
 
 
 def save(document: Document, path: FilePath, *, version: int | None = None, force: bool = False) -> None:
-    """Write a record to a file, whole or not at all: ``.json`` or ``.msgpack``, and ``.gz`` or ``.zst`` after that.
+    """Write a record to a file atomically: ``.json`` or ``.msgpack``, optionally followed by ``.gz`` or ``.zst``.
 
-    A file that is replaced keeps its mode, and its owner where the process may give files away.
+    A replaced file keeps its mode, and its owner if the process may set it.
 
     Parameters
     ----------
     document
         A `SignatureDump`, `DriverProfile` or `DumpDiff`.
     path
-        Where to. A symbolic link is followed where it leads to a file and is trusted, else it is replaced.
+        Target. A trusted symbolic link to a file is followed; any other link is replaced.
     version
         As for `encode`.
     force
-        Whether to replace a file that is read-only.
+        Whether to replace a read-only file.
 
     Raises
     ------
     FileError
-        The file cannot be written; what was there before still is.
+        The file cannot be written; an existing file is unchanged.
     UsageError
-        The name says no format.
+        The suffix is unknown.
     MissingExtraError
-        It is to be a ``.zst`` file, and no library for that is installed.
+        The target is a ``.zst`` file, and no zstd library is installed.
     RecordError
         As `encode`.
     """
@@ -234,15 +234,15 @@ def save(document: Document, path: FilePath, *, version: int | None = None, forc
 
 
 def read_header(path: FilePath, *, max_bytes: int = MAX_DOCUMENT_BYTES, verify: bool = False) -> Header:
-    """Return what a dump says before its tables, without building them: cheap, for many files at once.
+    """Read the part of a dump before its tables: cheap, for many files at once.
 
-    The digests are what the file claims. With ``verify`` the whole dump is decoded and they are checked; without it,
-    decide nothing by them that a changed file must not decide. A version 1 dump has no header: it is decoded.
+    The digests are claims of the file. With ``verify``, the whole dump is decoded to check them; without it, do not
+    rely on them for untrusted files. A version 1 dump has no header, so it is decoded.
 
     Raises
     ------
     SigcontractError
-        As `load`, for what was looked at.
+        As `load`, for the part read.
     """
     try:
         early = None if verify else _header_of_ends(path, max_bytes)
@@ -266,7 +266,7 @@ class _HeaderAlone(msgspec.Struct):
     complete: bool
 
 
-#: What ends the part before the tables, and the document, as `_lines` writes them. No text of JSON holds a line feed.
+#: Ends of the header and of the document, as written by `_lines`. JSON strings contain no line feeds.
 _BEFORE_TABLES = re.compile(rb',\n"complete":(?:true|false)(?=,\n")')
 _LAST_LINE = re.compile(rb'\n"extensions":\{[^\n]*\}\}\n\Z')
 #: The same in MessagePack. A text may hold these bytes too: what is cut inside of it is no map of so many keys.
@@ -274,13 +274,13 @@ _BEFORE_PACKED_TABLES = re.compile(rb"\xa8complete[\xc2\xc3](?=[\xa1-\xbf])")
 _PACKED_END = re.compile(rb"\xaaextensions\x80\Z")
 #: Keys before the tables, those of the envelope included.
 _EARLY_KEYS = 6
-#: Where the header ends, of some thousand graphs, and where the last line is looked for.
+#: Bytes read for the header, enough for some thousand graphs, and for the last line.
 _HEAD_BYTES = 2**16
 _TAIL_BYTES = 4096
 
 
 def _lines(wire: Any) -> bytes:
-    """Return a wire document as JSON, every row of a table on a line of its own."""
+    """Return a wire document as JSON, with one table row per line."""
     parts = []
     for field in wire.__struct_fields__:
         value = getattr(wire, field)
@@ -299,17 +299,17 @@ def _format_of_name(path: FilePath) -> Format | None:
 
 
 def document_bytes(path: FilePath, max_bytes: int) -> bytes:
-    """Return the document in a file, decompressed, of the format that its name says.
+    """Read and decompress the document in a file, and check it against its suffix.
 
     Raises
     ------
     SigcontractError
-        As `load`, for what was looked at.
+        As `load`, for the part read.
     """
     data = read_bytes(path, max_bytes)
     named = _format_of_name(path)
     if named is not None and data and is_json(data) != (named == "json"):
-        raise DecodeError(f"the name says {named}, the bytes do not; rename the file", code="magic")
+        raise DecodeError(f"the suffix means {named}, but the content is not; rename the file", code="magic")
     return data
 
 
@@ -336,7 +336,7 @@ def _header_of_ends(path: FilePath, max_bytes: int) -> Header | None:
             return None
         return _as_header((msgspec.json if text else msgspec.msgpack).decode(data, type=_HeaderAlone))
     except (RecordError, *INVALID_RECORD):
-        return None  # written by hand, or faulty: the whole document says where
+        return None  # written by hand, or invalid: decoding the whole document finds the fault
 
 
 def _header_alone(data: bytes, *, text: bool) -> Header:
@@ -358,15 +358,15 @@ def _as_header(found: _HeaderAlone) -> Header:
 
 
 def header_of(dump: SignatureDump, version: int | None = None) -> Header:
-    """Return the header that a dump would be written with, as version of the newest document by default.
+    """Return the header that a dump is written with, by default in the newest version.
 
     Raises
     ------
     RecordError
-        A graph of it is not valid.
+        A graph is invalid.
     """
     form = form_of(dump, version)
-    if form.version == 1:  # it has none, and a row for each label
+    if form.version == 1:  # it has no header, and one row per label
         graphs = tuple(
             GraphHeader(
                 label=entry.label,

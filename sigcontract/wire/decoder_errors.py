@@ -1,4 +1,4 @@
-"""What msgspec, zlib and Python raise on bad input, as errors of this package with a code and a path."""
+"""Translate exceptions of msgspec, zlib and Python on bad input to errors with a code and a path."""
 
 import json
 import re
@@ -9,16 +9,16 @@ from sigcontract.errors import DecodeError, InvariantError, LimitError, RecordEr
 
 __all__ = ["below", "step", "translated"]
 
-#: msgspec ends a message with the place, as `` - at `$.nodes[...].x` ``.
+#: msgspec ends a message with the path, as `` - at `$.nodes[...].x` ``.
 _PLACE = re.compile(r"^(?P<reason>.*) - at `(?:key in )?(?P<path>\$.*)`$", re.DOTALL)
 
 
 def translated(error: Exception) -> RecordError:
-    """Return the RecordError that says what an exception of a decoder or encoder says. Raise it ``from`` that one."""
+    """Return the RecordError for an exception of a decoder or encoder. Raise it ``from`` that exception."""
     if isinstance(error, RecordError):
         return error
     if isinstance(error, RecursionError):
-        return LimitError("values are nested too deeply; a document of this package is flat", code="nesting")
+        return LimitError("values are nested too deeply", code="nesting")
     if isinstance(error, MemoryError):
         return LimitError("not enough memory for this document", code="memory")
     found = _PLACE.match(str(error))
@@ -32,7 +32,7 @@ def translated(error: Exception) -> RecordError:
 
 
 def below(path: str, error: RecordError) -> RecordError:
-    """Return the same error for a value that lies at ``path`` of a larger one."""
+    """Return the error with its path below ``path``."""
     return type(error)(error.reason, path=path + error.path.removeprefix("$"), code=error.code)
 
 

@@ -1,4 +1,4 @@
-"""From bytes to a typed document, strictly, with what kind of document it is found out first."""
+"""Decode bytes to a typed document, after finding out its kind and version."""
 
 import re
 from typing import Any
@@ -26,7 +26,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def sniffed(data: bytes, max_bytes: int) -> tuple[bool, Form]:
-    """Return whether a document is JSON, and its form, before any of the rest is looked at."""
+    """Return whether a document is JSON, and its form, before decoding the rest."""
     if len(data) > max_bytes:
         msg = f"{len(data)} bytes, more than {max_bytes}; pass a larger max_bytes if the document can be trusted"
         raise LimitError(msg, code="size")
@@ -40,18 +40,18 @@ def sniffed(data: bytes, max_bytes: int) -> tuple[bool, Form]:
     except INVALID_RECORD as error:
         raise translated(error) from error
     if not isinstance(envelope.document, str):
-        raise DecodeError('no "document" names the kind of this file; it is none of sigcontract', code="magic")
+        raise DecodeError('Not a sigcontract file: top-level "document" is missing', code="magic")
     if not isinstance(envelope.version, int) or isinstance(envelope.version, bool):
-        raise DecodeError("the version of a document is an integer", path="$.version")
+        raise DecodeError("the version of a document must be an integer", path="$.version")
     return text, form_named(envelope.document, envelope.version)
 
 
 def is_json(data: object) -> bool:
-    """Return whether a document is JSON and not MessagePack. Raises DecodeError where it is neither."""
+    """Return whether a document is JSON rather than MessagePack. Raises DecodeError if it is neither."""
     if not isinstance(data, bytes | bytearray):
-        raise UsageError(f"a document is bytes, not a {type(data).__name__}; encode text as UTF-8")
+        raise UsageError(f"a document must be bytes, not {type(data).__name__}; encode text as UTF-8")
     if data.startswith(_BYTE_ORDER_MARK):
-        raise DecodeError("the text begins with a byte order mark; save it as UTF-8 without one", code="magic")
+        raise DecodeError("the text starts with a byte order mark; save it as UTF-8 without one", code="magic")
     first = _FIRST_BYTE.match(data)
     if first is None:
         raise DecodeError("the document is empty", code="malformed")
@@ -60,13 +60,13 @@ def is_json(data: object) -> bool:
     if 0x80 <= data[0] <= 0x8F or data[0] in (0xDE, 0xDF):  # noqa: PLR2004  MessagePack's maps
         return False
     raise DecodeError(
-        "neither a JSON object nor a MessagePack map, so no document of sigcontract; give a dump, a profile or a diff",
+        "not a sigcontract document: neither a JSON object nor a MessagePack map",
         code="magic",
     )
 
 
 def strictly_decoded(form: Form, data: bytes, *, text: bool) -> Any:
-    """Return the typed document, with no key there twice. Raises RecordError for the first fault."""
+    """Return the typed document, without duplicate keys. Raises RecordError for the first fault."""
     try:
         document = form.decode(data, text=text)
         again = msgspec.json.encode(document) if text else msgspec.msgpack.encode(document)

@@ -1,4 +1,4 @@
-"""sigcontract.diff: version 2, in which a long text stands once however many findings repeat it, and version 1."""
+"""sigcontract.diff: version 2, in which repeated long texts are stored once, and version 1."""
 
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Final
@@ -24,7 +24,7 @@ from sigcontract.wire.envelope import document_type, fields_of
 
 __all__ = ["DiffDocument", "DiffDocument1", "diff_of", "diff_of_1", "problems", "wire_of", "wire_of_1"]
 
-#: A text of more characters stands in ``texts``.
+#: Longer texts, in characters, are stored in ``texts``.
 _INLINE_CHARACTERS: Final = 80
 
 
@@ -47,13 +47,13 @@ class FindingRow(Record, frozen=True, kw_only=True):
     evidence: Annotated[Evidence, Meta(description="How the verdict is known.")]
     old: Annotated[_VALUE, Meta(description="Old value; null: absent.")]
     new: Annotated[_VALUE, Meta(description="New value; null: absent.")]
-    subject: Annotated[_SUBJECT, Meta(description="Kernel name, or what else identifies the node.")]
+    subject: Annotated[_SUBJECT, Meta(description="Kernel name, or another description of the node.")]
     count: Annotated[UInt32, Meta(description="Number of nodes or edges with this difference, this one included.")]
     also: Annotated[tuple[Text, ...], Meta(description="Paths of the first few others.")]
 
 
-def _with(record: type[Record], name: str, **types: Any) -> Any:  # a class made at run time: mypy cannot know it
-    """Return a record type of the same fields, some of another type, described as they are."""
+def _with(record: type[Record], name: str, **types: Any) -> Any:  # a class created at run time, unknown to mypy
+    """Return a record type with the same fields and descriptions, some of another type."""
     fields = fields_of(record)
     for field, kind in types.items():
         fields[field] = Annotated[kind, *fields[field].__metadata__]
@@ -69,13 +69,13 @@ def _with(record: type[Record], name: str, **types: Any) -> Any:  # a class made
 
 
 def _each(kind: Any) -> Any:
-    """Return the type of a tuple of any length, of a type that is made at run time."""
+    """Return the type of a tuple of any length, of a type created at run time."""
     return tuple.__class_getitem__((kind, ...))
 
 
 _CauseRow = _with(DiffCause, "CauseRow", subject=_SUBJECT)
 _GraphRow = _with(GraphDiff, "GraphDiffRow", causes=_each(_CauseRow), findings=_each(FindingRow))
-_TEXTS = Annotated[tuple[Text, ...], Meta(description="Texts of more than 80 characters, each once, by first use.")]
+_TEXTS = Annotated[tuple[Text, ...], Meta(description="Distinct texts of more than 80 characters, by first use.")]
 _ROWS = _with(DumpDiff, "DumpDiffRows", environment=_each(FindingRow), graphs=_each(_GraphRow))
 DiffDocument = document_type(
     "DumpDiffDocument", "sigcontract.diff", 2, DumpDiff.__doc__ or "", {"texts": _TEXTS} | fields_of(_ROWS)
@@ -108,7 +108,7 @@ def diff_of(document: Any) -> DumpDiff:
 
 
 def problems(document: Any) -> Iterator[RecordError]:
-    """Yield every reference to a text that is not there."""
+    """Yield every reference to a missing text."""
     rows = len(document.texts)
     for index, finding in enumerate(document.environment):
         yield from _missing(finding, _TEXTS_OF_FINDING, rows, f"$.environment[{index}]")
@@ -123,11 +123,11 @@ def _missing(record: Any, names: tuple[str, ...], rows: int, at: str) -> Iterato
     for name in names:
         value = getattr(record, name)
         if isinstance(value, LongText) and value.text >= rows:
-            yield InvariantError(f"text {value.text} is not among the {rows} texts", path=f"{at}.{name}.text")
+            yield InvariantError(f"text {value.text} is missing; there are {rows} texts", path=f"{at}.{name}.text")
 
 
 def _converted(diff: Any, text: Callable[[Any], Any], finding: Any, cause: Any, graph: Any) -> dict[str, Any]:
-    """Return the fields of a diff, each part as the type given, and each text as the function returns it."""
+    """Return the fields of a diff, with parts of the given types and texts converted by the function."""
 
     def findings(items: Any) -> tuple[Any, ...]:
         return tuple(
@@ -156,7 +156,7 @@ def _values(record: Any, kind: type[Record]) -> dict[str, Any]:
     return {name: getattr(record, name) for name in kind.__struct_fields__}
 
 
-# Version 1 has neither sizes nor causes, and does not say what was compared.
+# Version 1 has neither sizes nor causes, nor what was compared.
 
 _NOT_IN_1: Final = {"policy": None, "one_capture": None, "not_compared": ()}
 _NOT_OF_GRAPHS_IN_1: Final[dict[str, GraphSize | tuple[()] | None]] = {
@@ -185,7 +185,7 @@ DiffDocument1 = document_type("DumpDiffDocument", "sigcontract.diff", 1, DumpDif
 
 
 def wire_of_1(diff: DumpDiff) -> Any:
-    """Return what version 1 can say of a diff."""
+    """Return a diff as version 1."""
     fields = {name: getattr(diff, name) for name in _FIELDS_1}
     names = _Graph1.__struct_fields__
     fields["graphs"] = tuple(_Graph1(**{name: getattr(graph, name) for name in names}) for graph in diff.graphs)
@@ -193,7 +193,7 @@ def wire_of_1(diff: DumpDiff) -> Any:
 
 
 def diff_of_1(document: Any) -> DumpDiff:
-    """Return the diff that a version 1 document says."""
+    """Return the diff of a version 1 document."""
     fields = {name: getattr(document, name) for name in _FIELDS_1}
     fields["graphs"] = tuple(
         GraphDiff(**({name: getattr(graph, name) for name in graph.__struct_fields__} | _NOT_OF_GRAPHS_IN_1))

@@ -1,4 +1,4 @@
-"""The documents and their versions: how each is laid out, checked, and turned into a record and back."""
+"""The documents and their versions: layout, checks, and conversion to records and back."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -30,7 +30,7 @@ from sigcontract.wire.envelope import defaults_of, document_type, fields_of
 
 __all__ = ["FORMS", "Document", "Form", "default_version", "document_name", "form_named", "form_of"]
 
-#: What a file of this package can hold.
+#: The record types that files hold.
 Document = (
     SignatureDump
     | DriverProfile
@@ -53,7 +53,7 @@ Document = (
 class Form:
     """One version of one document."""
 
-    def __init__(  # noqa: PLR0913  a form is the sum of these
+    def __init__(  # noqa: PLR0913  one argument per property of a form
         self,
         document: str,
         version: int,
@@ -73,29 +73,29 @@ class Form:
     ) -> None:
         self.document = document
         self.version = version
-        #: The type that is decoded and encoded.
+        #: The wire type, decoded and encoded.
         self.wire = wire
-        #: The record that a document of this form says.
+        #: Converts a document of this form to its record.
         self.record = record
         self.record_of = record_of
         self.wire_of = wire_of
-        #: What well-typed parts of a decoded document get wrong together.
+        #: Yields contradictions in a well-typed document.
         self.problems = problems
-        #: Digests of a decoded document that are not those of its record.
+        #: Yields digests of a document that do not match its record.
         self.false_digests = false_digests
-        #: Whether a document of this form says all of its record.
+        #: Whether a document of this form holds its whole record.
         self.lossless = lossless
         #: Whether it is written only where its version is asked for.
         self.on_request = on_request
         #: Whether its schema is one that generators of types take: its unions are of tagged records.
         self.for_generators = for_generators
-        #: Whether people write it, so that fields with a default may be left out.
+        #: Whether people write it, so fields with a default are optional.
         self.by_hand = by_hand
         self._decoded = wire if decoded is None else decoded
         self._finished = finished
 
     def decode(self, data: bytes, *, text: bool) -> Any:
-        """Return the typed document of bytes whose nesting was checked. Raises what msgspec raises, or RecordError."""
+        """Decode bytes whose nesting was checked. Raises as msgspec, or RecordError."""
         decoder = self._json if text else self._msgpack
         return self._finished(decoder.decode(data), text)
 
@@ -114,7 +114,7 @@ class Form:
 
 
 def _flat(document: str, version: int, record: type[Record]) -> Form:
-    """Return the form of a document that is a record with an envelope."""
+    """Return the form of a document that is a record in an envelope."""
     fields = record.__struct_fields__
     doc, name = record.__doc__ or "", f"{record.__name__}Document"
     defaults = defaults_of(record)
@@ -209,7 +209,7 @@ def form_named(document: str, version: int) -> Form:
     Raises
     ------
     VersionError
-        This release does not know the document (code ``document``) or the version (code ``version``).
+        The document (code ``document``) or version (code ``version``) is unknown to this release.
     """
     form = FORMS.get((document, version))
     if form is not None:
@@ -218,16 +218,16 @@ def form_named(document: str, version: int) -> Form:
     if not versions:
         known = ", ".join(sorted({name for name, _ in FORMS}))
         raise VersionError(
-            f"{document!r} is no document of sigcontract; it reads {known}",
+            f"{document!r} is not a sigcontract document; known documents: {known}",
             document=document,
             found=version,
             supported=(),
             path="$.document",
             code="document",
         )
-    advice = "upgrade sigcontract" if version > max(versions) else "there never was such a version"
+    advice = "upgrade sigcontract" if version > max(versions) else "no such version exists"
     raise VersionError(
-        f"this release reads {document} of version {' and '.join(map(str, versions))}, not {version}; {advice}",
+        f"this release reads {document} version {' and '.join(map(str, versions))}, not {version}; {advice}",
         document=document,
         found=version,
         supported=versions,
@@ -238,7 +238,7 @@ def form_of(record: Record, version: int | None = None) -> Form:
     """Return the form of that version that says a record, by default `default_version`. Raises UsageError for none."""
     forms = {form.version: form for form in FORMS.values() if form.record is type(record)}
     if not forms:
-        raise UsageError(f"{type(record).__name__} is no document")
+        raise UsageError(f"{type(record).__name__} is not a document")
     name = next(iter(forms.values())).document
     if version is not None and version not in forms:
         raise UsageError(f"{name} is written as version {' or '.join(map(str, sorted(forms)))}, not {version}")
@@ -253,5 +253,5 @@ def default_version(document: str) -> int:
 
 
 def document_name(record: type[Record]) -> str:
-    """Return the name of the documents that hold records of a type; the type's own where none do."""
+    """Return the document name of a record type, or the type's own name."""
     return next((form.document for form in FORMS.values() if form.record is record), record.__name__)

@@ -1,4 +1,4 @@
-"""Keys that occur twice in one object: msgspec keeps the last and says nothing, so this looks for them."""
+"""Refuse duplicate keys in an object, of which msgspec silently keeps the last."""
 
 import json
 from typing import Any
@@ -9,12 +9,12 @@ from sigcontract.wire.nesting import opened_value
 
 __all__ = ["refuse_duplicate_keys"]
 
-#: Ways to write ``":`` in which counting does not see it.
+#: Spellings of ``":`` that counting misses.
 _UNSEEN = (b" :", b"\t:", b"\r:", b"\n:", b"\\u0022", b"\\u003a", b"\\u003A")
 
 
 def refuse_duplicate_keys(data: bytes, again: bytes, *, text: bool) -> None:
-    """Raise DecodeError if an object of ``data`` has a key twice, where ``again`` is what was decoded, encoded again.
+    """Raise DecodeError if an object of ``data`` has a duplicate key; ``again`` is the decoded document, re-encoded.
 
     Every field is required, or is written only where it was there, so a document has at least the keys of ``again``.
     Equal bytes (line feeds aside, which no JSON string holds as such), or in JSON as many ``":``, all of them to be
@@ -28,15 +28,15 @@ def refuse_duplicate_keys(data: bytes, again: bytes, *, text: bool) -> None:
     if not text:
         _walk_msgpack(data)
     elif not _unique_in_json(data):
-        _tell_in_json(data)
+        _raise_in_json(data)
 
 
 class _TwiceError(Exception):
-    """Ends the reading of a text at the first object with a key twice."""
+    """Stops parsing at the first object with a duplicate key."""
 
 
 def _unique_in_json(data: bytes) -> bool:
-    """Say whether no key is there twice, without keeping what is read."""
+    """Whether no key is duplicated, without keeping the parsed values."""
     try:
         json.loads(data, object_pairs_hook=_refuse, parse_int=_nothing, parse_float=_nothing)
     except _TwiceError:
@@ -50,11 +50,11 @@ def _refuse(items: list[tuple[str, Any]]) -> None:
 
 
 def _nothing(_: str) -> None:
-    """Stand for a number: its value is of no account, and Python refuses one of very many digits."""
+    """Replace a number: its value is irrelevant, and Python refuses very long ones."""
 
 
 class _Twice:
-    """Stands in a decoded tree for an object that had ``key`` twice."""
+    """Represents an object with duplicate ``key`` in a parsed tree."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -69,8 +69,8 @@ def _object(items: list[tuple[str, Any]]) -> Any:
     return found
 
 
-def _tell_in_json(data: bytes) -> None:
-    """Raise the error of the first key that is there twice, with its path."""
+def _raise_in_json(data: bytes) -> None:
+    """Raise the error of the first duplicate key, with its path."""
     whole = json.loads(data, object_pairs_hook=_object, parse_int=_nothing, parse_float=_nothing)
     steps: list[tuple[Any, Any]] = [("", iter([("$", whole)]))]
     while steps:
@@ -88,24 +88,24 @@ def _tell_in_json(data: bytes) -> None:
 
 
 class _Level:
-    """An array or a map of MessagePack that is being walked."""
+    """A MessagePack array or map being walked."""
 
     def __init__(self, count: int, *, is_map: bool) -> None:
         self.left = count
         self.count = count
-        #: The keys so far, None in an array.
+        #: The keys so far; None for an array.
         self.keys: set[bytes] | None = set() if is_map else None
         self.key = b""
 
     def name(self) -> str:
-        """Return the last step of the path to the value at hand."""
+        """Return the last step of the path to the current value."""
         if self.keys is None:
             return f"[{self.count - self.left - 1}]"
         return step_of(self.key.decode("utf-8", "replace"))
 
 
 def _walk_msgpack(data: bytes) -> None:
-    """Walk well-formed MessagePack whose keys are strings (it was decoded before)."""
+    """Walk well-formed MessagePack with string keys (decoded before)."""
     levels: list[_Level] = []
     place, count, is_map = opened_value(data, 0)
     levels.append(_Level(count, is_map=is_map))
@@ -124,7 +124,7 @@ def _walk_msgpack(data: bytes) -> None:
 
 def _add_key(level: _Level, data: bytes, place: int, levels: list[_Level]) -> int:
     end, _, _ = opened_value(data, place)
-    # One string may be written with lengths of several widths.
+    # One string may be encoded with length fields of several widths.
     level.key = data[place + _string_head(data[place]) : end]
     level.left -= 1
     if level.keys is not None:
@@ -135,9 +135,9 @@ def _add_key(level: _Level, data: bytes, place: int, levels: list[_Level]) -> in
 
 
 def _string_head(first: int) -> int:
-    """Return the bytes before a string's own: its first byte, and its length where that has bytes of its own."""
+    """Return the size of a string's header: its first byte, and its length field if any."""
     return {0xD9: 2, 0xDA: 3, 0xDB: 5}.get(first, 1)
 
 
 def _twice(path: str) -> DecodeError:
-    return DecodeError("this key is there twice; which value holds cannot be told", path=path, code="duplicate_key")
+    return DecodeError("duplicate key; the value is ambiguous", path=path, code="duplicate_key")

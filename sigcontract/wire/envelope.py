@@ -1,4 +1,4 @@
-"""What every document begins with: its kind and its version."""
+"""The envelope of every document: its kind and version."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from sigcontract.model import (
 __all__ = ["defaults_of", "document_type", "fields_of"]
 
 
-def document_type(  # noqa: PLR0913  a document is the sum of these
+def document_type(  # noqa: PLR0913  one argument per property of a document
     name: str,
     document: str,
     version: int,
@@ -22,11 +22,11 @@ def document_type(  # noqa: PLR0913  a document is the sum of these
     fields: dict[str, Any],
     *,
     defaults: Mapping[str, Any] = MappingProxyType({}),
-) -> Any:  # a class made at run time: mypy cannot know its fields
+) -> Any:  # a class created at run time, unknown to mypys fields
     """Return the record type of a document: the envelope, then the fields."""
     envelope: dict[str, Any] = {
-        "document": Annotated[Literal[document], Meta(description="What this document is.")],
-        "version": Annotated[Literal[version], Meta(description="Version of the document; there are no minor ones.")],
+        "document": Annotated[Literal[document], Meta(description="Kind of this document.")],
+        "version": Annotated[Literal[version], Meta(description="Version of the document; no minor versions.")],
     }
     return msgspec.defstruct(
         name,
@@ -48,7 +48,7 @@ def fields_of(record: type[Record]) -> dict[str, Any]:
 
 
 def defaults_of(record: type[Record]) -> dict[str, Any]:
-    """Return the values of the fields of a record that may be left out: those of what people write by hand."""
+    """Return the defaults of a record's optional fields, for documents that people write."""
     return {
         field.name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(record)

@@ -1,4 +1,4 @@
-"""Every fault of a document at once, where decoding stops at the first."""
+"""List every fault of a document; decoding stops at the first."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -19,10 +19,10 @@ __all__ = ["faults", "listed_by_pydantic"]
 
 
 def faults(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> list[RecordError]:
-    """Return every fault of a document, the digests of its header included; an empty list if there is none.
+    """Return every fault of a document, including false digests in its header; empty if none.
 
-    Faults of types and bounds hide those of how parts fit together: mend the first to see the second. The list ends
-    with a LimitError after MAX_FAULTS, and has one entry at most for a document larger than MAX_LISTED_BYTES.
+    Faults of types and bounds hide contradictions between parts: fix the former to see the latter. The list ends with a
+    LimitError after MAX_FAULTS, and has at most one entry for a document larger than MAX_LISTED_BYTES.
     """
     try:
         text, form = sniffed(data, max_bytes)
@@ -48,7 +48,7 @@ def listed_by_pydantic(form: Form, data: bytes, *, text: bool) -> list[RecordErr
     try:
         plain = (msgspec.json if text else msgspec.msgpack).decode(data)
     except INVALID_RECORD:
-        return []  # the typed decoder says where
+        return []  # the typed decoder reports it
     found = _listed(_type_info(form), plain, "$")
     listed = list(islice(found, MAX_FAULTS))
     more = sum(1 for _ in found)
@@ -58,9 +58,9 @@ def listed_by_pydantic(form: Form, data: bytes, *, text: bool) -> list[RecordErr
 
 
 def _listed(info: types.Type, plain: Any, path: str) -> Iterator[RecordError]:
-    """Yield the faults of a value, a part of it at a time: pydantic takes a thousand bytes and more for each fault.
+    """Yield the faults of a value part by part: pydantic takes over a thousand bytes per fault.
 
-    One row of very many values that has no parts is passed over: the typed decoder says its first fault.
+    A single huge row is skipped: the typed decoder reports its first fault.
     """
     if isinstance(info, types.Metadata):
         info = info.type
@@ -68,7 +68,7 @@ def _listed(info: types.Type, plain: Any, path: str) -> Iterator[RecordError]:
         yield from _at_once(info, plain, path)
     elif isinstance(info, types.StructType) and isinstance(plain, dict):
         large = {field.encode_name: field.type for field in info.fields if _is_large(field.type, plain, field)}
-        # The rest of the record with the large parts empty, then these one by one.
+        # First the record with its large parts empty, then these one by one.
         yield from _at_once(info, plain | {name: type(plain[name])() for name in large}, path)
         for name, kind in large.items():
             yield from _listed(kind, plain[name], f"{path}.{name}")
@@ -85,7 +85,7 @@ def _is_large(kind: types.Type, plain: dict[str, Any], field: types.Field) -> bo
 
 
 def _in_stretches(info: types.VarTupleType, plain: list[Any], path: str) -> Iterator[RecordError]:
-    """Yield the faults of a list, as many rows at a time as have some number of values together."""
+    """Yield the faults of a list, in batches of rows bounded by their number of values."""
     start, size = 0, 0
     sizes = [_values_in(row, MAX_LISTED_VALUES) for row in plain]
     for place, more in enumerate([*sizes, MAX_LISTED_VALUES + 1]):
@@ -101,7 +101,7 @@ def _in_stretches(info: types.VarTupleType, plain: list[Any], path: str) -> Iter
 
 
 def _values_in(plain: Any, most: int) -> int:
-    """Return how many values are in one, itself included; where they are more than ``most``, some number above."""
+    """Count the values in a value, itself included; stops above ``most``."""
     waiting = [plain] if type(plain) in _HOLDERS else []
     count = 1
     while waiting:
@@ -113,13 +113,13 @@ def _values_in(plain: Any, most: int) -> int:
     return count
 
 
-#: What decoders make of values that have others in them.
+#: Decoded types that hold other values.
 _HOLDERS = frozenset({dict, list})
 
 
 def _at_once(info: types.Type, plain: Any, path: str, first: int = 0) -> Iterator[RecordError]:
     """Yield the faults of a value in the order of its parts, of a list the indices counted from ``first``."""
-    from pydantic_core import ValidationError  # noqa: PLC0415  only where every fault is wanted
+    from pydantic_core import ValidationError  # noqa: PLC0415  only to list every fault
 
     try:
         _validator(_Type(info)).validate_python(plain)
@@ -132,7 +132,7 @@ def _at_once(info: types.Type, plain: Any, path: str, first: int = 0) -> Iterato
 
 
 class _Type:
-    """Type information as a key: it is made once per form, and is itself."""
+    """Type information as a cache key, by identity: created once per form."""
 
     def __init__(self, info: types.Type) -> None:
         self.info = info
@@ -145,7 +145,7 @@ class _Type:
 
 
 @cache
-def _validator(kind: _Type) -> Any:  # pydantic's, which is not to be imported before it is used
+def _validator(kind: _Type) -> Any:  # pydantic's, imported on first use
     from pydantic_core import SchemaValidator  # noqa: PLC0415  as above
 
     from sigcontract.model import core_schema_of_type  # noqa: PLC0415  imports pydantic

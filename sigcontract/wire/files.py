@@ -1,4 +1,4 @@
-"""Bytes of files: compression by suffix, limits on what comes out, and writing that is whole or not at all."""
+"""Read and write files: compression by suffix, size limits, atomic writes."""
 
 import errno
 import fcntl
@@ -18,43 +18,43 @@ from typing import Any, BinaryIO, Protocol
 
 from sigcontract.errors import DecodeError, FileError, LimitError, MissingExtraError
 
-__all__ = ["FilePath", "read_bytes", "read_ends", "write_bytes", "write_together"]
+__all__ = ["FilePath", "check_regular", "escaped_name", "read_bytes", "read_ends", "write_bytes", "write_together"]
 
 FilePath = str | PathLike[str]
 
-#: Input that a decompressor gets at once. 32 MB at most come of it: all that a bomb can cost beyond the limit.
+#: Input chunk of a decompressor, in bytes. Expands to at most 32 MB, the most a bomb costs beyond the limit.
 _CHUNK_BYTES = 1024
 
-#: Members or frames of one file, each of which costs a decompressor. Parallel compressors write some hundred.
+#: Most members or frames of a file, each of which takes a decompressor. Parallel compressors write some hundred.
 _MAX_MEMBERS = 10_000
 
-#: What is read at a time of a file that does not say its size.
+#: Read size for files of unknown size, in bytes.
 _READ_BYTES = 2**16
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _PARTIAL = ".partial"
-#: Bytes of the target's name in that of a partial file: a name has 255 at most, on most file systems.
+#: Bytes of the target's name used in a partial file's name: names have at most 255 bytes.
 _NAME_BYTES = 220
 
 _GZIP_MAGIC = re.compile(rb"\x1f\x8b")
-#: A frame, or a skippable one, which parallel compressors begin with (RFC 8878).
+#: A frame, or a skippable one, with which parallel compressors start (RFC 8878).
 _ZSTD_MAGIC = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 _ZSTD_LEVEL = 10
 
 
 def read_bytes(path: FilePath, max_bytes: int) -> bytes:
-    """Return what a file holds, decompressed where its name ends in ``.gz`` or ``.zst``.
+    """Read a file, decompressed if its name ends in ``.gz`` or ``.zst``.
 
     Raises
     ------
     FileError
         The file cannot be read.
     LimitError
-        It holds more than ``max_bytes``, before or after decompression.
+        It has more than ``max_bytes``, before or after decompression.
     DecodeError
-        It is not compressed as its name says, or damaged.
+        It is damaged, or its compression does not match its suffix.
     MissingExtraError
-        It is zstd, and no library for that is installed.
+        It is zstd, and no zstd library is installed.
     """
     try:
         with Path(path).open("rb") as file:
@@ -72,12 +72,34 @@ def read_bytes(path: FilePath, max_bytes: int) -> bytes:
         return _inflated(data, _ZSTD_MAGIC, "zstd", max_bytes)
     for magic, name in ((_GZIP_MAGIC, ".gz"), (_ZSTD_MAGIC, ".zst")):
         if magic.match(data):
-            raise DecodeError(f"this is a compressed file; give its name the suffix {name}", code="magic")
+            raise DecodeError(f"this is a compressed file; give it the suffix {name}", code="magic")
     return data
 
 
+def escaped_name(name: str) -> str:
+    r"""Return a file name as valid UTF-8: other bytes are escaped, as ``\udcff``."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def check_regular(path: FilePath) -> None:
+    """Check a file that a search has found, and nobody has named: reading a pipe or a device may never end.
+
+    Raises
+    ------
+    FileError
+        It is no regular file, and no link to one.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError) as error:
+        raise _file_error("read", path, error) from error
+    if not stat.S_ISREG(mode):
+        name = os.fspath(path)
+        raise FileError(f"cannot read {name}: it is no regular file; name it itself to read it all the same", file=name)
+
+
 def _read(file: BinaryIO, max_bytes: int) -> bytes:
-    """Return at most one byte more than ``max_bytes``: buffers are as large as the file, and not as the limit."""
+    """Read at most one byte more than ``max_bytes``, with buffers of the file's size, not the limit's."""
     parts: list[bytes] = []
     left = max_bytes + 1
     size = os.fstat(file.fileno()).st_size
@@ -92,7 +114,7 @@ def _read(file: BinaryIO, max_bytes: int) -> bytes:
 
 
 def read_ends(path: FilePath, first: int, last: int) -> tuple[bytes, bytes, int]:
-    """Return the first and the last bytes of a file, which do not overlap, and its size; a pipe has no size: nothing.
+    """Return the first and last bytes of a file, without overlap, and its size; all empty for a pipe.
 
     Raises
     ------
@@ -111,28 +133,28 @@ def read_ends(path: FilePath, first: int, last: int) -> tuple[bytes, bytes, int]
 
 
 def write_bytes(path: FilePath, data: bytes, *, force: bool = False) -> None:
-    """Write a file, compressed where its name ends in ``.gz`` or ``.zst``: whole, or not at all.
+    """Write a file atomically, compressed if its name ends in ``.gz`` or ``.zst``.
 
-    A file that is replaced keeps its mode, and its owner where the process may give files away. One that is read-only
-    is replaced only with ``force``. A symbolic link is followed where it leads to a file and the process, or the owner
-    of the folder, has made it; else the link itself is replaced, so that nobody can choose which file is written.
+    A replaced file keeps its mode, and its owner if the process may set it. One that is read-only is replaced only with
+    ``force``. A symbolic link is followed where it leads to a file and the process, or the owner of the folder, has
+    made it; else the link itself is replaced, so that nobody can choose which file is written.
 
-    A pipe or a device is written to as it is; there nothing can be taken back.
+    Pipes and devices are written directly, which is not atomic.
 
     Raises
     ------
     FileError
-        The file cannot be written. What was there before is still there, and nothing else is.
+        The file cannot be written. An existing file is unchanged, and no partial file remains.
     MissingExtraError
-        It is to be zstd, and no library for that is installed.
+        The target is zstd, and no zstd library is installed.
     """
     _write([(path, data)], force=force)
 
 
 def write_together(files: Sequence[tuple[FilePath, bytes]]) -> None:
-    """Write several files as `write_bytes` does, which says what is raised: all of them, or none.
+    """Write several files, all or none. Raises as `write_bytes`.
 
-    Each is written beside its target first. They take their targets' names only once all are, pipes and devices last.
+    Each is first written beside its target; all are renamed at the end, pipes and devices last.
     """
     _write(files, force=False)
 
@@ -166,16 +188,16 @@ def _compressed(path: FilePath, data: bytes) -> bytes:
 
 
 def _is_stream(path: FilePath) -> bool:
-    """Say whether it is a pipe or a device: a file in its place would be no replacement."""
+    """Whether the path is a pipe or a device, which must not be replaced by a file."""
     try:
         mode = Path(path).stat().st_mode
     except OSError:
-        return False  # it is not there yet, or writing says what is wrong with it
+        return False  # it does not exist yet, or writing reports the error
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def _target(path: Path) -> Path:
-    """Return the file that is to be replaced: what a trusted link leads to, else the path itself."""
+    """Return the file to replace: the target of a trusted link, else the path itself."""
     if not path.is_symlink():
         return path
     link, folder = path.lstat(), path.parent.stat()
@@ -185,7 +207,7 @@ def _target(path: Path) -> Path:
 
 @contextmanager
 def _prepared(target: Path, data: bytes, *, force: bool) -> Iterator[Callable[[], None]]:
-    """Write a partial file beside its target, and give what puts it in the target's place; else it is removed."""
+    """Write a partial file beside its target, and yield a function that renames it to the target; else remove it."""
     replaced = _replaced(target, force=force)
     _clean(target)
     partial = target.with_name(f"{_partial_start(target)}{secrets.token_hex(4)}{_PARTIAL}")
@@ -197,25 +219,25 @@ def _prepared(target: Path, data: bytes, *, force: bool) -> Iterator[Callable[[]
                 _keep_mode(file, replaced)
             file.flush()
             os.fsync(file.fileno())
-            yield lambda: _take_place(partial, target)
+            yield lambda: _rename_to(partial, target)
     finally:
         with suppress(OSError):
-            partial.unlink(missing_ok=True)  # it is not there once it has replaced the target
+            partial.unlink(missing_ok=True)  # gone once renamed to the target
 
 
-def _take_place(partial: Path, target: Path) -> None:
+def _rename_to(partial: Path, target: Path) -> None:
     partial.replace(target)
     _sync_directory(target.parent)
 
 
 def _replaced(target: Path, *, force: bool) -> os.stat_result | None:
-    """Return the state of the file that is replaced, None where there is none."""
+    """Return the state of the file to replace, or None."""
     try:
         state = target.lstat()
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(state.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        raise IsADirectoryError(errno.EISDIR, "it is a directory")
     if not stat.S_ISREG(state.st_mode):
         return None
     if not force and not state.st_mode & _WRITABLE:
@@ -224,7 +246,7 @@ def _replaced(target: Path, *, force: bool) -> os.stat_result | None:
 
 
 def _keep_mode(file: BinaryIO, replaced: os.stat_result) -> None:
-    """Give a new file the owner and the mode of the one that it replaces, the mode where the owner cannot be given."""
+    """Give a new file the owner and mode of the replaced one, or the mode alone."""
     mode = stat.S_IMODE(replaced.st_mode)
     try:
         os.fchown(file.fileno(), replaced.st_uid, replaced.st_gid)
@@ -234,7 +256,7 @@ def _keep_mode(file: BinaryIO, replaced: os.stat_result) -> None:
 
 
 def _partial_start(target: Path) -> str:
-    """Return what names of partial files of a target begin with, as many bytes of its name as there is room for."""
+    """Return the common prefix of a target's partial files, with as much of its name as fits."""
     name = os.fsencode(target.name)
     if len(name) > _NAME_BYTES:
         name = name[: _NAME_BYTES - 9] + b"~" + sha256(name).hexdigest()[:8].encode()
@@ -242,7 +264,7 @@ def _partial_start(target: Path) -> str:
 
 
 def _claim(file: BinaryIO) -> bool:
-    """Lock a partial file for as long as it is open; say whether nobody else had."""
+    """Lock a partial file while it is open; return whether the lock was free."""
     try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -251,7 +273,7 @@ def _claim(file: BinaryIO) -> bool:
 
 
 def _clean(target: Path) -> None:
-    """Remove what killed processes have left of this target: the partial files that nobody holds a lock on."""
+    """Remove partial files that killed processes left behind: those without a lock."""
     start = _partial_start(target)
     name = re.compile(re.escape(start) + r"[0-9a-f]{8}" + re.escape(_PARTIAL))
     with suppress(OSError):
@@ -262,13 +284,13 @@ def _clean(target: Path) -> None:
 
 def _remove_stale(partial: Path) -> None:
     with suppress(OSError), partial.open("rb") as file:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError where another process writes it
-        if os.fstat(file.fileno()).st_size:  # an empty one may have been made just now, and not be locked yet
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError if another process is writing it
+        if os.fstat(file.fileno()).st_size:  # an empty one may be new and not locked yet
             partial.unlink()
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the new name last through a crash, where the system can: not every file system lets a directory sync."""
+    """Make the rename survive a crash; not every file system can sync a directory."""
     with suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:
@@ -283,15 +305,15 @@ def _file_error(verb: str, path: FilePath, error: Exception) -> FileError:
     return FileError(f"cannot {verb} {os.fspath(path)}: {reason}; {advice}", file=os.fspath(path))
 
 
-#: What to do, by what failed and how.
+#: Remedies by failed operation and error.
 _ADVICE: dict[tuple[str, int | None], str] = {
     ("read", errno.ENOENT): "check the name",
-    ("read", errno.EACCES): "check who may read it",
-    ("write", errno.ENOENT): "make the folder first",
-    ("write", errno.EACCES): "check who may write there, or name another file",
+    ("read", errno.EACCES): "check its permissions",
+    ("write", errno.ENOENT): "create the directory first",
+    ("write", errno.EACCES): "check the permissions, or name another file",
     ("write", errno.EROFS): "make it writable, or pass force=True",
     ("write", errno.ENOSPC): "free space, or name another file",
-    ("write", errno.EFBIG): "raise the limit of file sizes, or name another file",
+    ("write", errno.EFBIG): "raise the file size limit, or name another file",
 }
 
 
@@ -309,7 +331,7 @@ class _Decompressor(Protocol):
 
 def _inflated(data: bytes, magic: re.Pattern[bytes], name: str, max_bytes: int) -> bytes:
     if not magic.match(data):
-        raise DecodeError(f"the name says {name}, the bytes do not; rename or compress the file", code="magic")
+        raise DecodeError(f"the suffix means {name}, but the content is not; rename or compress the file", code="magic")
     parts: list[bytes] = []
     size = place = members = 0
     while place < len(data):
@@ -329,13 +351,13 @@ def _inflated(data: bytes, magic: re.Pattern[bytes], name: str, max_bytes: int) 
                 raise _too_large(max_bytes)
             parts.append(part)
         if not decompressor.eof:
-            raise DecodeError(f"the {name} data ends too early; the file is incomplete", code="malformed")
+            raise DecodeError(f"the {name} data is truncated; copy the file again", code="malformed")
         place -= len(decompressor.unused_data)
     return b"".join(parts)
 
 
 def _zstd_library() -> tuple[Any, bool]:
-    """Return the zstd library and whether it is Python's own (3.14); else it is the package of the extra."""
+    """Return the zstd library, and whether it is Python's own (3.14) rather than the extra's package."""
     try:
         return importlib.import_module("compression.zstd"), True
     except ImportError:

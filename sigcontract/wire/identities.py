@@ -1,4 +1,4 @@
-"""A graph without the numbers of its process: which handles are the same stays, what they are goes."""
+"""The portable form of a graph: handles renumbered by first use."""
 
 from collections import defaultdict
 from typing import Any
@@ -21,19 +21,19 @@ __all__ = ["portable_form"]
 
 @explains_invalid("graph")
 def portable_form(graph: GraphSignature) -> GraphSignature:
-    """Return the graph with its process taken out, equal for two runs that captured the same.
+    """Return the graph without process-local values, equal for two runs that captured the same.
 
     Functions, contexts, events, the addresses of allocation nodes and device ordinals are renumbered 1, 2, … by first
-    use in the graph (child graphs included, in node order): equal ones stay equal, different ones different. A
-    kernel's function is its ``func``, or its ``kern`` if there is no ``func``; 0, unknown, stays 0. Addresses of
-    memory, host functions and user data, device nodes and conditional handles become 0. Which field holds what is
-    declared by the field (`sigcontract.model.handles`).
+    use in the graph (child graphs included, in node order): equal ones stay equal, different ones different. A kernel's
+    function is its ``func``, or its ``kern`` if there is no ``func``; 0, unknown, stays 0. Addresses of memory, host
+    functions and user data, device nodes and conditional handles become 0. Fields declare their kind
+    (`sigcontract.model.handles`).
     """
     return _Renaming().graph(graph, 0)
 
 
 class _Numbers:
-    """Numbers from 1, in the order in which keys are asked for.
+    """Numbers from 1, in the order of first lookup.
 
     By the bytes of a key: a file can have very many handles that meet in one place of a table, as Python's hash of
     integers is the same on every machine.

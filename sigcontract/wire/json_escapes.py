@@ -1,16 +1,16 @@
-"""JSON that a terminal and a reader show as what it is: no raw control character, nothing that turns text around."""
+"""JSON that is safe to display: no raw control or bidirectional characters."""
 
 import re
 
 __all__ = ["printable_json"]
 
 #: DEL, C1 controls, line separators, and the marks, embeddings, overrides and isolates of bidirectional text, in UTF-8.
-#: C0 controls are no part of JSON.
+#: JSON contains no raw C0 controls.
 _HIDDEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 
 
 def printable_json(text: bytes) -> bytes:
-    """Return JSON with what a reader cannot see written as escapes, which say the same to a parser."""
+    """Return equivalent JSON with invisible characters escaped."""
     if text.isascii() and b"\x7f" not in text:
         return text
     return _HIDDEN.sub(_escape, text)

@@ -1,4 +1,4 @@
-"""What one input may cost. Each limit is far above real dumps and far below what hurts a small machine."""
+"""Limits on inputs, far above real dumps and low enough for small machines."""
 
 __all__ = [
     "MAX_ATTRIBUTES",
@@ -17,10 +17,10 @@ __all__ = [
     "MAX_PARAMETERS",
 ]
 
-#: A document, after decompression. A dump of 100,000 distinct nodes is 16 MB.
+#: Size of a decompressed document, in bytes. A dump of 100,000 distinct nodes is 16 MB.
 MAX_DOCUMENT_BYTES = 256 * 2**20
 
-#: Nodes and held graphs of one dump, each use counted: 40 rows that each hold two of the last make 2**40.
+#: Nodes and nested graphs of a dump, each use counted: 40 rows that each use the previous twice make 2**40.
 MAX_EXPANDED_NODES = 10_000_000
 
 #: Of these, the ones in graphs that nodes hold: all that a file of 3 kB may grow to. Comparing them takes a minute.
@@ -30,7 +30,7 @@ MAX_HELD_NODES = 1_000_000
 MAX_EXPANDED_EDGES = 40_000_000
 MAX_HELD_EDGES = 4_000_000
 
-#: Launch attributes of one node, which any number of nodes may share. CUDA 13 has 18.
+#: Launch attributes of one node. CUDA 13 has 18.
 MAX_ATTRIBUTES = 256
 
 #: Parameters of one kernel: CUDA takes 32,764 bytes of them at most, and a parameter has at least one byte.
@@ -46,11 +46,11 @@ MAX_EXTENSION_VALUES = 400_000
 #: Child graphs inside child graphs. Comparison and hashing recurse once per level.
 MAX_GRAPH_DEPTH = 32
 
-#: Faults that are listed for one file.
+#: Most faults listed per file.
 MAX_FAULTS = 1000
 
-#: Documents of which every fault is listed.
+#: Largest document, in bytes, of which every fault is listed.
 MAX_LISTED_BYTES = 2**20
 
-#: Values that are searched for faults at a time. One byte can be a fault, which costs 1.3 kB before it can be counted.
+#: Values searched for faults at a time. A single byte can be a fault, which takes 1.3 kB.
 MAX_LISTED_VALUES = 1000

@@ -1,4 +1,4 @@
-"""What an older version of a document leaves out of a record: the record beside what is read back."""
+"""Fields that an older document version omits: compares the record with what is read back."""
 
 from collections import Counter
 from typing import Any
@@ -9,17 +9,17 @@ __all__ = ["lost_fields"]
 
 
 def lost_fields(record: Record, again: Record) -> dict[str, int]:
-    """Return the fields in which a record differs from what was read back of it, with the number of places of each.
+    """Return the fields in which a record differs from what was read back, with the number of values of each.
 
-    Fields are named by their paths without indices, as ``graphs.graph.nodes.func``; launch attributes by their ids, as
-    ``graphs.graph.nodes.attributes[8]``. A tuple whose entries have only changed places is named with ``order``.
+    Fields are named by path without indices, such as ``graphs.graph.nodes.func``; launch attributes by id, such as
+    ``graphs.graph.nodes.attributes[8]``. A reordered tuple is named with ``order``.
     """
     return dict(_Losses().between(record, again, ""))
 
 
 class _Losses:
     def __init__(self) -> None:
-        # Nodes repeat, and equal ones are mostly one object. By number, with the pair kept, so that numbers stay.
+        # Nodes repeat, and equal ones are mostly one object. Keyed by id; the pair is kept alive.
         self._known: dict[tuple[int, int, str], tuple[Any, Any, Counter[str]]] = {}
 
     def between(self, old: Any, new: Any, path: str) -> Counter[str]:

@@ -1,7 +1,7 @@
-"""How deeply the values of a document are nested, counted on its bytes before anything recursive looks at them.
+"""Limit the nesting of a document, counted on its bytes before any recursive decoding.
 
-Decoders recurse, and how far they get depends on the interpreter and on the thread's stack: past its end is no
-exception but a crash. So the depth is counted without recursion, and one limit holds for every interpreter.
+Decoders recurse to a depth that depends on the interpreter and the thread's stack, past which they crash. So the depth
+is counted without recursion, with one limit for every interpreter.
 """
 
 # ruff: noqa: PLR2004  first bytes are MessagePack's own numbers
@@ -25,29 +25,27 @@ from sigcontract.wire.limits import MAX_NESTING
 
 __all__ = ["check_nesting", "opened_value", "packed_values", "text_structure"]
 
-#: Levels that are taken off the text of a document in whole passes; real ones have fewer.
+#: Levels removed from a document's text in whole passes; real documents have fewer.
 _PASSES: Final = 16
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
-#: Text that is looked at at a time, to need little memory beside.
+#: Text processed at a time, in bytes, to bound memory.
 _CHUNK_BYTES: Final = 2**20
 _STEP: Final = {ord("["): 1, ord("]"): -1}
 
 
 def check_nesting(data: bytes, *, text: bool) -> None:
-    """Raise LimitError where values are nested more than MAX_NESTING deep.
+    """Raise LimitError if values are nested more than MAX_NESTING deep.
 
-    Of a damaged document the part before the damage is counted, which is all that a decoder comes to see.
+    A damaged document is counted up to the damage, as far as decoders get.
     """
     if text:
         _check_text(data)
-    elif len(data.translate(None, _OPENS_NOTHING)) > MAX_NESTING:
+    elif len(data.translate(None, _OPENS_NOTHING)) >= MAX_NESTING:  # the innermost may be empty
         packed_values(data)
 
 
 def _too_deep() -> LimitError:
-    return LimitError(
-        f"values are nested more than {MAX_NESTING} deep; a document of this package is flat", code="nesting"
-    )
+    return LimitError(f"values are nested more than {MAX_NESTING} deep", code="nesting")
 
 
 @cache
@@ -56,7 +54,7 @@ def _dropped(kept: bytes) -> bytes:
 
 
 def text_structure(data: bytes, kept: bytes = b"") -> bytes:
-    """Return the brackets of a JSON text, all of them square, and the bytes ``kept``, without what strings hold."""
+    """Return the brackets of a JSON text, all as square ones, and the bytes ``kept``, without string contents."""
     dropped = _dropped(kept)
     escapes = b"\\" in data
     parts = []
@@ -64,7 +62,7 @@ def text_structure(data: bytes, kept: bytes = b"") -> bytes:
     while start < len(data):
         end = start + _CHUNK_BYTES
         while escapes and data[end - 1 : end] == b"\\":
-            end += 1  # what follows may be escaped
+            end += 1  # the next character may be escaped
         part = data[start:end]
         if escapes:
             part = part.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -87,7 +85,7 @@ def _check_text(data: bytes) -> None:
 
 
 def _fixed_sizes() -> bytes:
-    """Return the bytes of a value by its first byte, 0 where they are not fixed."""
+    """Return the size of a value by its first byte; 0 if not fixed."""
     sizes = bytearray(256)
     for first in (*range(0x80), *range(0xE0, 0x100), 0xC0, 0xC2, 0xC3):
         sizes[first] = 1
@@ -106,40 +104,41 @@ _EXTENSIONS: Final = {0xC7: 1, 0xC8: 2, 0xC9: 4}
 _ARRAYS: Final = {0xDC: 2, 0xDD: 4}
 _MAPS: Final = {0xDE: 2, 0xDF: 4}
 _STRING: Final = frozenset((*range(0xA0, 0xC0), 0xD9, 0xDA, 0xDB))
+#: First bytes of arrays and maps.
+_OPENS: Final = frozenset((*range(0x80, 0xA0), *_ARRAYS, *_MAPS))
 
-
-#: Bytes that are the first of no array or map that holds something, wherever they stand.
+#: Bytes that never start a nonempty array or map.
 _OPENS_NOTHING: Final = bytes(sorted({*range(256)} - {*range(0x81, 0x90), *range(0x91, 0xA0), *_ARRAYS, *_MAPS}))
 
-#: MessagePack below this size is walked value by value; patterns cost a tenth of a second to make.
+#: MessagePack below this size is walked value by value; compiling patterns takes a tenth of a second.
 _WORTH_PATTERNS: Final = 2**19
 _INTEGER: Final = rb"(?>[\x00-\x7f\xe0-\xff]|[\xcc\xd0].|[\xcd\xd1]..|[\xce\xd2].{4}|[\xcf\xd3].{8})"
 
 
-#: Of the lengths of names and of sums, in the order of how often they occur.
+#: Lengths of names and digests, by frequency.
 _STRING_PATTERN: Final = b"(?>%b)" % b"|".join(
     re.escape(msgspec.msgpack.encode("x" * length)[:-length]) + b".{%d}" % length for length in (64, *range(1, 64))
 )
 
-#: Patterns are used where the few levels that one of them may match are far from the limit.
+#: Patterns are used only well below the limit, as they may match several levels.
 _SHALLOW: Final = 16
 
-#: Documents in which the pattern of a function's facts saves more than the tenth of a second that it costs to make.
+#: Size of documents for which the pattern of function facts pays off.
 _MANY_FUNCTIONS: Final = 2**24
 
 #: As many values at a time where there are as many; the longer runs are tried after shorter ones have matched.
 _RUN: Final = 8
 _RUNS: Final = (_RUN, 64)
 
-#: Patterns of values that are repeated for each count of them.
+#: Patterns of values repeated for each count.
 _SHORT_PATTERN: Final = 400
 
 
 @cache
 def _flat(*, functions: bool) -> tuple[re.Pattern[bytes], ...]:
-    """Return patterns of one value, of a run of them and of a run of keys and values, as most of a dump is written.
+    """Return patterns of one value, of a run of values, and of a run of keys and values, typical of dumps.
 
-    What they match is complete, and flat by the types of its fields; what they do not is walked value by value.
+    Matches are complete and flat by type; anything else is walked value by value.
     """
     from sigcontract.wire import rows, rows3  # noqa: PLC0415  the rows of the versions, only where they are met
 
@@ -155,12 +154,12 @@ def _flat(*, functions: bool) -> tuple[re.Pattern[bytes], ...]:
 
 
 def _counted(item: bytes, counts: Iterable[int]) -> bytes:
-    """Return the pattern of arrays of so many values."""
+    """Return the pattern of arrays of the given counts."""
     return b"(?>%b)" % b"|".join(re.escape(bytes([0x90 + count])) + b"%b{%d}" % (item, count) for count in counts)
 
 
 def _pattern(info: types.Type) -> bytes:  # noqa: PLR0911  one case per type
-    """Return the pattern of values of a type, empty where it has none; some values of a type may not match."""
+    """Return a pattern of values of a type, or empty; some values may not match."""
     match info:
         case types.Metadata():
             return _pattern(info.type)
@@ -197,16 +196,16 @@ def _row_pattern(info: types.StructType) -> bytes:
 
 
 def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901, PLR0912  one loop: it is what a document costs
-    """Return how many values and keys a MessagePack value has in it; without ``most`` they are not all counted.
+    """Count the values and keys in a MessagePack value; without ``most``, not all are counted.
 
-    Where there are more than ``most``, one more is returned, and a key that is no string is an InvariantError.
+    Returns ``most`` + 1 if there are more. A non-string key is an InvariantError.
 
     Raises
     ------
     LimitError
-        They are nested more than MAX_NESTING deep.
+        Values are nested more than MAX_NESTING deep.
     InvariantError
-        The key of a map is no string.
+        The key of a map is not a string.
     """
     around: list[tuple[int, bool]] = []
     place, end, values = 0, len(data), 0
@@ -216,7 +215,7 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901, P
     while True:
         while left:
             if place >= end:
-                return values  # cut short, as the decoder says
+                return values  # truncated; the decoder reports it
             usable = patterns and len(around) < _SHALLOW
             if usable and left >= _RUN and not (is_map and left & 1):
                 length = 0 if is_map or left < _RUNS[longest] else longest
@@ -231,7 +230,7 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901, P
                     continue
             first = data[place]
             if most is not None and is_map and not left & 1 and first not in _STRING:
-                raise InvariantError("the key of a map is a string; this one is not")
+                raise InvariantError("map keys must be strings")
             size = _SIZES[first]
             if not size and usable:
                 found = patterns[0].match(data, place)
@@ -249,13 +248,15 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901, P
                 if len(around) > MAX_NESTING:
                     raise _too_deep()
                 left, is_map = count, opens_map
+            elif len(around) == MAX_NESTING and first in _OPENS:
+                raise _too_deep()  # an empty array or map
         if not around:
             return values
         left, is_map = around.pop()
 
 
 def opened_value(data: bytes, place: int) -> tuple[int, int, bool]:
-    """Return where what is in a value begins, or the value ends; how many values are in it; whether it is a map."""
+    """Return the offset of a value's content, or of its end; its number of values; and whether it is a map."""
     first = data[place]
     if _SIZES[first]:
         return place + _SIZES[first], 0, False

@@ -1,4 +1,4 @@
-"""Rows of the tables of a version 2 dump, derived from the records so that each field is declared once."""
+"""Rows of the tables of a version 2 dump, derived from the records, so each field is declared once."""
 
 from typing import Annotated, Any, Union, get_args
 
@@ -31,11 +31,11 @@ __all__ = [
     "struct_of",
 ]
 
-#: The fields of a kernel node that belong to its function: one row says them for every launch of it.
+#: The fields of a kernel node that belong to its function, stored once for all its launches.
 FUNCTION_FIELDS = ("name", "kern", "func", "context", "function")
 
 
-def derived(  # noqa: PLR0913  each says what is unlike the record
+def derived(  # noqa: PLR0913  one argument per change to the record
     name: str,
     record: type[Record],
     doc: str,
@@ -44,8 +44,8 @@ def derived(  # noqa: PLR0913  each says what is unlike the record
     tagged: bool = True,
     array_like: bool = False,
     **replaced: Any,
-) -> Any:  # a class made at run time: mypy cannot know its fields
-    """Return a record type with the fields of another: some left out, some of another type, new ones at the end."""
+) -> Any:  # a class created at run time, unknown to mypys fields
+    """Return a record type with the fields of another: some omitted, some of another type, new ones at the end."""
     config = record.__struct_config__
     types = {field.name: field.type for field in msgspec.structs.fields(record) if field.name not in without}
     tag_field, tag = (config.tag_field, config.tag) if tagged else (None, None)
@@ -60,7 +60,7 @@ def struct_of(  # noqa: PLR0913  what makes a record type
     tag_field: str | None = None,
     tag: str | int | None = None,
     array_like: bool = False,
-) -> Any:  # a class made at run time: mypy cannot know its fields
+) -> Any:  # a class created at run time, unknown to mypys fields
     """Return a record type with these fields; a field with a default is given as (type, default)."""
     listed = [(field, *kind) if isinstance(kind, tuple) else (field, kind) for field, kind in fields.items()]
     return msgspec.defstruct(
@@ -82,14 +82,14 @@ AttributeSet = tuple[LaunchAttribute, ...]
 FunctionRow = derived(
     "FunctionRow",
     KernelNodeSignature,
-    "What the launches of one function have in common.",
+    "The fields that launches of one function share.",
     without=tuple(field for field in KernelNodeSignature.__struct_fields__ if field not in FUNCTION_FIELDS),
-    tagged=False,  # outside of a union msgspec would not miss the tag
+    tagged=False,  # outside a union, msgspec would accept a missing tag
 )
 KernelRow = derived(
     "KernelRow",
     KernelNodeSignature,
-    "A kernel node: how a function is launched.",
+    "A kernel node: the launch of a function.",
     without=tuple(field for field in FUNCTION_FIELDS if field != "function"),
     function=Annotated[UInt32, Meta(description="Row of functions.")],
     attributes=Annotated[UInt32, Meta(description="Row of attribute_sets.")],
@@ -118,15 +118,13 @@ _ROWS: dict[type, Any] = {
     ChildGraphNode: ChildGraphRow,
     ConditionalNode: ConditionalRow,
 }
-#: Nodes that refer to nothing are their own rows.
+#: Nodes without references are their own rows.
 NodeRow: Any = Union[tuple(_ROWS.get(node, node) for node in get_args(NodeRecord))]  # noqa: UP007  of a list
 
 # A list-like record and not a fixed tuple: a union of a bounded int and a fixed tuple makes msgspec 0.23 crash in the
 # garbage collector.
-EdgeRow = derived(
-    "EdgeRow", Dependency, "An edge into a node that is not a default one, as a list of its fields.", array_like=True
-)
-#: A `Dependency`: the index of the node depended on, or all its fields where the edge is not a default one.
+EdgeRow = derived("EdgeRow", Dependency, "A non-default edge into a node, as a list of its fields.", array_like=True)
+#: A `Dependency`: the node index of a default edge, or all fields of any other.
 Edge: Any = UInt32 | EdgeRow
 
 

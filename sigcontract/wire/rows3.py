@@ -104,7 +104,7 @@ FunctionFactsRow = derived(
 FunctionRow = derived(
     "KernelFunction",
     KernelNodeSignature,
-    "What the launches of one function have in common.",
+    "The fields that launches of one function share.",
     without=tuple(field for field in KernelNodeSignature.__struct_fields__ if field not in FUNCTION_FIELDS),
     tagged=False,
     function=_optional(FunctionFactsRow, _sentence(KernelNodeSignature, "function")),

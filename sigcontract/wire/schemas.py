@@ -1,6 +1,6 @@
-"""JSON Schemas (2020-12) of the documents, from the types that decode them, and the frozen files of them.
+"""JSON Schemas (2020-12) of the documents, generated from the types that decode them, and their frozen files.
 
-What the decoder accepts, the schema accepts; the schema cannot say all that the decoder refuses (a reference to a
+What the decoder accepts, the schema accepts; the schema cannot express everything the decoder refuses (a reference to a
 missing row, 1.0 for an integer). Run as ``python -m sigcontract.wire.schemas DIRECTORY`` to write the files.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["check_files", "schema", "schema_sha256", "schema_text", "write_files
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _INDEX = "index.json"
-#: Keywords that describe and accept nothing, and those whose value maps names to schemas or is no schema at all.
+#: Keywords without effect on validation, and those whose value is a map of schemas or not a schema.
 _PROSE = ("title", "description")
 _SCHEMAS_BY_NAME = ("properties", "$defs")
 _VALUES = ("const", "enum", "required", "default")
@@ -35,28 +35,28 @@ def schema(document: str, version: int | None = None) -> dict[str, Any]:
     Raises
     ------
     VersionError
-        There is no such document or version.
+        The document or version is unknown.
     """
     return _schema_of(form_named(document, default_version(document) if version is None else version))
 
 
 def schema_text(document: str, version: int | None = None) -> str:
-    """Return the JSON Schema of a document as text: sorted keys, the same bytes each time."""
+    """Return the JSON Schema of a document as text, with sorted keys."""
     return json.dumps(schema(document, version), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
 
 
 def schema_sha256(schema: dict[str, Any]) -> str:
-    """Return the sha256 of what a schema means: of its JSON without the keywords title and description.
+    """Return the sha256 of a schema's meaning: of its JSON without titles and descriptions.
 
-    Wording may improve after a release, meaning may not change. The title of a list's item stays: it is the only
-    name that the field at that position has. The hashed text has sorted keys and no spaces.
+    Wording may improve after a release, meaning may not change. Titles of list items stay: they are the only names of
+    those fields. The hashed text has sorted keys and no spaces.
     """
     text = json.dumps(_without_prose(schema), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return sha256(text.encode()).hexdigest()
 
 
 def _without_prose(value: Any) -> Any:
-    """Drop the keywords that describe. A property may have the name of one, and a constant its value: those stay."""
+    """Drop titles and descriptions, except as property names and constants."""
     if isinstance(value, list):
         return [_without_prose(item) for item in value]
     if not isinstance(value, dict):
@@ -73,7 +73,7 @@ def _without_prose(value: Any) -> Any:
 
 
 def file_name(form: Form) -> str:
-    """Return the name of the file that holds a form's schema."""
+    """Return the file name of a form's schema."""
     return f"{form.document}-{form.version}.schema.json"
 
 
@@ -89,7 +89,7 @@ def _schema_of(form: Form) -> dict[str, Any]:
 
 
 class _Writer:
-    """Turns msgspec's type information into JSON Schema. Each record becomes one definition."""
+    """Converts msgspec's type information to JSON Schema, one definition per record."""
 
     #: Whether the type of a constant is written beside it.
     states_types = False
@@ -128,16 +128,16 @@ class _Writer:
             case types.StructType():
                 name = info.cls.__name__
                 if name not in self.definitions:
-                    self.definitions[name] = {}  # holds the place: a record may hold itself
+                    self.definitions[name] = {}  # a placeholder: records may be recursive
                     self.definitions[name] = self.record(info)
                 return {"$ref": f"#/$defs/{name}"}
             case _:
-                raise TypeError(f"no field of a record is of the type {info!r}")
+                raise TypeError(f"records cannot have fields of type {info!r}")
 
     def record(self, info: types.Type) -> dict[str, Any]:
-        """Return the schema of a record itself, not a reference to it."""
+        """Return the schema of a record, not a reference to it."""
         if not isinstance(info, types.StructType):
-            raise TypeError(f"{info!r} is no record")
+            raise TypeError(f"{info!r} is not a record")
         fields = {field.encode_name: self.of(field.type) | _default(field) for field in info.fields}
         required = [field.encode_name for field in info.fields if field.required]
         about = {"title": info.cls.__name__, "description": inspect.cleandoc(info.cls.__doc__ or "")}
@@ -202,7 +202,7 @@ class _GeneratorWriter(_Writer):
 
 
 def _default(field: types.Field) -> dict[str, Any]:
-    """Return the keyword that says what stands for a field that is left out."""
+    """Return the ``default`` keyword of an optional field."""
     if field.required or (field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT):
         return {}  # required, or left out as such (UNSET)
     made = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
@@ -225,15 +225,15 @@ def _index_of(directory: Path) -> dict[str, dict[str, Any]]:
 
 
 def check_files(directory: Path) -> list[str]:
-    """Return what is out of step between the records, the files of a directory, and the sums that freeze them.
+    """Return mismatches between the records, the files in a directory, and the index.
 
     Raises
     ------
     FileError
-        There is no such directory, or a file in it cannot be read.
+        The directory does not exist, or a file in it cannot be read.
     """
     if not directory.is_dir():
-        raise FileError(f"{directory} is no folder; name the one that holds the schemas", file=str(directory))
+        raise FileError(f"{directory} is not a directory; name the one with the schemas", file=str(directory))
     index = _index_of(directory)
     wrong = []
     for form in FORMS.values():
@@ -241,15 +241,15 @@ def check_files(directory: Path) -> list[str]:
         text = schema_text(form.document, form.version)
         file = directory / name
         if not file.exists() or read_bytes(file, MAX_DOCUMENT_BYTES) != text.encode():
-            wrong.append(f"{name} is not what the records say; write the files again")
+            wrong.append(f"{name} does not match the records; write the files again")
         if name not in index:
             wrong.append(f"{name} is not in {_INDEX}; write the files again")
         elif index[name]["sha256"] != schema_sha256(_schema_of(form)):
             frozen = index[name]["status"] != "draft"
-            advice = "it is released and cannot change: make a new version" if frozen else "write the files again"
-            wrong.append(f"{name} has another sha256 than {_INDEX} says; {advice}")
+            advice = "it is released and cannot change: add a new version" if frozen else "write the files again"
+            wrong.append(f"{name} has another sha256 than in {_INDEX}; {advice}")
     known = {file_name(form) for form in FORMS.values()}
-    wrong += [f"{name} is in {_INDEX}, and no such document is read" for name in index if name not in known]
+    wrong += [f"{name} is in {_INDEX}, but no such document exists" for name in index if name not in known]
     return wrong
 
 
@@ -261,14 +261,14 @@ def write_files(directory: Path, *, release: bool = False) -> None:
     directory
         Where to.
     release
-        Whether to freeze the drafts: what a released schema accepts never changes again, its wording may.
+        Whether to freeze the drafts: what a released schema accepts never changes; its wording may.
 
     Raises
     ------
     UsageError
         A released schema would change.
     FileError
-        The directory cannot be made, or a file in it cannot be written.
+        The directory cannot be created, or a file in it cannot be written.
     """
     index = _index_of(directory)
     entries = []
@@ -280,7 +280,7 @@ def write_files(directory: Path, *, release: bool = False) -> None:
         old = index.get(name)
         status = "released" if release or (old is not None and old["status"] == "released") else "draft"
         if old is not None and old["status"] == "released" and old["sha256"] != found:
-            raise UsageError(f"{name} is released and cannot change; make a new version of {form.document}")
+            raise UsageError(f"{name} is released and cannot change; add a new version of {form.document}")
         entries.append(
             {
                 "document": form.document,
@@ -295,7 +295,7 @@ def write_files(directory: Path, *, release: bool = False) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        msg = f"{directory} cannot be made: {error.strerror}; name another folder"
+        msg = f"{directory} cannot be created: {error.strerror}; name another directory"
         raise FileError(msg, file=str(directory)) from error
     for name, text in texts.items():
         write_bytes(directory / name, text.encode())

@@ -1,4 +1,4 @@
-"""Graphs as tables in which each distinct function, attribute set, node and graph is stored once, and back."""
+"""Convert graphs to tables that store each distinct function, attribute set, node and graph once, and back."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,26 +60,27 @@ __all__ = [
 
 
 class Tables(Record, frozen=True, kw_only=True):
-    """Graphs in four tables. Rows stand in the order in which the graphs first use them."""
+    """Graphs in four tables, with rows in the order of first use."""
 
     functions: Annotated[
-        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts. Referred to by nodes.")
+        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts; nodes refer to them.")
     ]
     attribute_sets: Annotated[
         tuple[AttributeSet, ...],
         Meta(description="Distinct lists of launch attributes, each ascending by id, each id once."),
     ]
-    nodes: Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes. Referred to by graphs.")]
+    nodes: Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes; graphs refer to them.")]
     graphs: Annotated[
-        tuple[GraphRow, ...], Meta(description="Distinct graphs, child graphs and bodies before what holds them.")
+        tuple[GraphRow, ...],
+        Meta(description="Distinct graphs; child graphs and bodies come first."),
     ]
 
 
 class Table:
-    """Distinct rows of one table, in the order in which they come.
+    """Distinct rows of one table, in order of arrival.
 
-    Rows are told apart by their bytes: Python's hash of records and tuples is the same on every machine, so that a
-    file of rows that all have one hash is easily made.
+    Rows are compared by their bytes: Python's hash of records and tuples is predictable, so a hostile file could hold
+    many rows of one hash.
     """
 
     def __init__(self) -> None:
@@ -87,16 +88,16 @@ class Table:
         self._place_of: dict[bytes, int] = {}
 
     def place(self, row: Any) -> int:
-        """Return the number of a row, which is added where there is none like it."""
+        """Return the index of a row, which is added if new."""
         known = self._place_of.setdefault(_key(row), len(self.rows))
         if known == len(self.rows):
             self.rows.append(row)
         elif self.rows[known] != row:
-            raise TypeError("two values that are not equal are written alike, as a list and a tuple")
+            raise TypeError("two unequal values have equal encodings, such as a list and a tuple")
         return known
 
 
-#: Bytes of a row from which on the sum of the row is kept instead.
+#: Rows of at least this size, in bytes, are kept as digests.
 _LONG_KEY = 1024
 
 
@@ -109,8 +110,7 @@ def _key(value: Any) -> bytes:
 class Folder:
     """Collects graphs into tables.
 
-    Objects that occur many times are recognised by identity, equal ones by value. A folder must not outlive the
-    graphs that it was given.
+    Repeated objects are recognised by identity, equal ones by value. A folder must not outlive its graphs.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Folder:
         self._attribute_sets = Table()
         self._nodes = Table()
         self._graphs = Table()
-        # Each by the number of an object, or of several, of the graphs: what many nodes share is looked at once.
+        # Caches by object id: values that many nodes share are processed once.
         self._function_by_parts: dict[bytes, int] = {}
         self._attribute_set_by_identity: dict[int, int] = {}
         self._node_by_identity: dict[int, int] = {}
@@ -126,14 +126,14 @@ class Folder:
         self._graph_by_identity: dict[int, int] = {}
 
     def fold(self, graph: GraphSignature, depth: int = 0) -> int:
-        """Add a graph and what it holds; return its row.
+        """Add a graph and its nested graphs; return its row.
 
         Raises
         ------
         InvariantError
             The attributes of a node are out of order.
         TypeError, AttributeError
-            The graph is not valid in another way; `sigcontract.validate` says which.
+            The graph is otherwise invalid; `sigcontract.validate` reports how.
         LimitError
             Child graphs are nested more than MAX_GRAPH_DEPTH deep.
         """
@@ -143,7 +143,7 @@ class Folder:
         if depth > MAX_GRAPH_DEPTH:
             raise LimitError(f"child graphs are nested more than {MAX_GRAPH_DEPTH} deep", code="nesting")
         if type(graph.nodes) is not tuple or type(graph.dependencies) is not tuple:
-            raise TypeError("nodes and dependencies of a graph are tuples")
+            raise TypeError("nodes and dependencies of a graph must be tuples")
         node_rows, edge_lists = self._node_by_identity, self._edges_by_identity
         nodes = []
         for index, node in enumerate(graph.nodes):
@@ -165,7 +165,7 @@ class Folder:
         return row
 
     def tables(self) -> Tables:
-        """Return what was collected."""
+        """Return the tables."""
         return Tables(
             functions=tuple(self._functions.rows),
             attribute_sets=tuple(self._attribute_sets.rows),
@@ -206,7 +206,7 @@ class Folder:
         row = self._attribute_set_by_identity.get(id(node.attributes))
         if row is None:
             if type(node.attributes) is not tuple:
-                raise TypeError("the attributes of a node are a tuple")
+                raise TypeError("the attributes of a node must be a tuple")
             node.check()
             row = self._attribute_set_by_identity[id(node.attributes)] = self._attribute_sets.place(node.attributes)
         return row
@@ -214,7 +214,7 @@ class Folder:
 
 def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
     if type(edges) is not tuple:
-        raise TypeError("the dependencies of a node are a tuple")
+        raise TypeError("the dependencies of a node must be a tuple")
     return tuple(
         [
             edge.node
@@ -225,16 +225,16 @@ def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
     )
 
 
-#: Rows of nodes that hold graphs.
+#: Row types of nodes with nested graphs.
 _HOLDERS = (ChildGraphRow, ConditionalRow)
 
 
 def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordError]:
-    """Yield what does not fit together in decoded tables.
+    """Yield contradictions in decoded tables.
 
-    ``entry_graphs`` are the rows of graphs, all of them there, that are used from outside of the tables. A reference
-    must lead to a row that is there, and to an earlier row where a graph holds a graph: so no graph can hold itself.
-    Every row must be used: a row that nothing refers to is a reference that was lost.
+    ``entry_graphs`` are the existing graph rows used from outside the tables. References must lead to existing rows,
+    and nested graphs to earlier rows, so no graph can hold itself. Every row must be used: an unused row means a lost
+    reference.
     """
     for place, attributes in enumerate(tables.attribute_sets):
         yield from check_attribute_set([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
@@ -243,8 +243,8 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
         if facts is not None and facts.parameters is not None:
             yield from check_parameter_count(len(facts.parameters), f"$.functions[{place}].function.parameters")
     kernels = [row for row in tables.nodes if type(row) is KernelRow]
-    used_functions = {row.function for row in kernels}
-    used_attribute_sets = {row.attributes for row in kernels}
+    used_functions = [row.function for row in kernels]
+    used_attribute_sets = [row.attributes for row in kernels]
     if max(used_functions, default=-1) >= len(tables.functions):
         yield from _dangling_kernels(tables.nodes, "function", "functions", len(tables.functions))
     if max(used_attribute_sets, default=-1) >= len(tables.attribute_sets):
@@ -252,18 +252,16 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     held = {index: held_graphs(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
     yield from unused("functions", used_functions, len(tables.functions))
     yield from unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
-    used_nodes = set(chain.from_iterable(graph.nodes for graph in tables.graphs))
-    if max(used_nodes, default=-1) >= len(tables.nodes):
-        yield from dangling_nodes(tables.graphs, len(tables.nodes))
-    yield from unused("nodes", used_nodes, len(tables.nodes))
-    yield from unused("graphs", set(chain(entry_graphs, *held.values())), len(tables.graphs))
+    yield from dangling_nodes(tables.graphs, len(tables.nodes))
+    yield from unused("nodes", chain.from_iterable(graph.nodes for graph in tables.graphs), len(tables.nodes))
+    yield from unused("graphs", chain(entry_graphs, *held.values()), len(tables.graphs))
     yield from nesting(tables.graphs, held, entry_graphs)
 
 
 def check_attribute_set(ids: list[int], path: str) -> Iterator[RecordError]:
     """Yield what is wrong with the ids of an attribute set, at ``path``."""
     if len(ids) > MAX_ATTRIBUTES:
-        msg = f"{len(ids)} launch attributes of one node; at most {MAX_ATTRIBUTES} are read"
+        msg = f"{len(ids)} launch attributes on one node; the limit is {MAX_ATTRIBUTES}"
         yield LimitError(msg, path=path, code="attributes")
     try:
         check_attribute_order(ids, path)
@@ -278,61 +276,72 @@ def check_parameter_count(count: int, path: str) -> Iterator[RecordError]:
         yield LimitError(msg, path=path, code="parameters")
 
 
-def nesting(
+def nesting(  # noqa: C901  one pass, one way out per limit
     graphs: Sequence[Any], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
 ) -> Iterator[RecordError]:
-    """Yield the first fault of graphs in graphs: one that comes too late, one too deep, too many nodes in all.
+    """Yield the first fault of nested graphs: wrong order, too deep, or too many nodes in all.
 
-    What a node holds is looked at once, however many graphs use the node.
+    Each node's nested graphs are processed once, however many graphs use the node.
     """
     depths: list[int] = []  # by graph
     own: list[int] = []  # by graph: its nodes
     own_edges: list[int] = []
     held_sizes: list[int] = []  # by graph: nodes, and graphs held, in the graphs that its nodes hold
     held_edges: list[int] = []
-    inside: dict[int, tuple[int, int, int]] = {}  # by node: depth, size and edges of what it holds
+    rows = 1 + max(held, default=-1)
+    # By node: what it holds, and depth, size and edges of that.
+    nested = [held.get(node) for node in range(rows)]
+    inside: list[tuple[int, int, int] | None] = [None] * rows
     for place, graph in enumerate(graphs):
-        holders = held.keys() & graph.nodes
-        for node in holders - inside.keys():
-            late = max(held[node], default=-1)
+        in_graph = []
+        for node in graph.nodes if rows else ():
+            children = nested[node] if node < rows else None
+            if children is None:
+                continue
+            known = inside[node]
+            if known is not None:
+                in_graph.append(known)
+                continue
+            late = max(children, default=-1)
             if late >= place:
                 yield InvariantError(
-                    f"node {node} holds graph {late}, which does not stand before graph {place}: a graph cannot "
-                    "hold itself, and what it holds comes first",
+                    f"node {node} holds graph {late}, which is not before graph {place}: a graph cannot "
+                    "hold itself, and held graphs come first",
                     path=f"$.graphs[{place}].nodes[{graph.nodes.index(node)}]",
                 )
                 return
-            depth = 1 + max((depths[child] for child in held[node]), default=-1)
-            size = sum(1 + own[child] + held_sizes[child] for child in held[node])
-            inside[node] = depth, size, sum(own_edges[child] + held_edges[child] for child in held[node])
-        depths.append(max((inside[node][0] for node in holders), default=0))
+            depth = 1 + max((depths[child] for child in children), default=-1)
+            size = sum(1 + own[child] + held_sizes[child] for child in children)
+            inside[node] = found = depth, size, sum(own_edges[child] + held_edges[child] for child in children)
+            in_graph.append(found)
+        depths.append(max((depth for depth, _, _ in in_graph), default=0))
         own.append(len(graph.nodes))
         own_edges.append(sum(map(len, graph.dependencies)))
-        held_sizes.append(sum(inside[node][1] for node in graph.nodes if node in inside) if holders else 0)
-        held_edges.append(sum(inside[node][2] for node in graph.nodes if node in inside) if holders else 0)
+        held_sizes.append(sum(size for _, size, _ in in_graph))
+        held_edges.append(sum(edges for _, _, edges in in_graph))
         if depths[place] > MAX_GRAPH_DEPTH or held_sizes[place] > MAX_HELD_NODES:
             yield LimitError(
                 f"graph {place} is nested {depths[place]} deep and holds {held_sizes[place]} nodes and graphs; "
-                f"at most {MAX_GRAPH_DEPTH} and {MAX_HELD_NODES} are read",
+                f"the limits are {MAX_GRAPH_DEPTH} and {MAX_HELD_NODES}",
                 path=f"$.graphs[{place}]",
             )
             return
         if held_edges[place] > MAX_HELD_EDGES:
-            msg = f"graph {place} holds graphs of {held_edges[place]} edges; at most {MAX_HELD_EDGES} are read"
+            msg = f"graph {place} holds graphs of {held_edges[place]} edges; the limit is {MAX_HELD_EDGES}"
             yield LimitError(msg, path=f"$.graphs[{place}]")
             return
     edges_held = sum(held_edges[entry] for entry in entry_graphs)
     if edges_held > MAX_HELD_EDGES:
-        yield LimitError(f"nodes hold graphs of {edges_held} edges in all; at most {MAX_HELD_EDGES} are read")
+        yield LimitError(f"nodes hold graphs of {edges_held} edges in all; the limit is {MAX_HELD_EDGES}")
     edges = edges_held + sum(own_edges[entry] for entry in entry_graphs)
     if edges > MAX_EXPANDED_EDGES:
-        yield LimitError(f"there are {edges} edges; at most {MAX_EXPANDED_EDGES} are read")
+        yield LimitError(f"{edges} edges; the limit is {MAX_EXPANDED_EDGES}")
     in_all = sum(held_sizes[entry] for entry in entry_graphs)
     if in_all > MAX_HELD_NODES:
-        yield LimitError(f"nodes hold {in_all} nodes and graphs in all; at most {MAX_HELD_NODES} are read")
+        yield LimitError(f"nodes hold {in_all} nodes and graphs in all; the limit is {MAX_HELD_NODES}")
     total = in_all + sum(own[entry] for entry in entry_graphs)
     if total > MAX_EXPANDED_NODES:
-        yield LimitError(f"there are {total} nodes and held graphs; at most {MAX_EXPANDED_NODES} are read")
+        yield LimitError(f"{total} nodes and held graphs; the limit is {MAX_EXPANDED_NODES}")
 
 
 def held_graphs(row: Any) -> tuple[int, ...]:
@@ -351,25 +360,32 @@ def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: in
 def dangling_nodes(graphs: Sequence[Any], length: int) -> Iterator[RecordError]:
     """Yield each reference of a graph to a node that is not among ``length``."""
     for place, graph in enumerate(graphs):
-        for at, node in enumerate(graph.nodes):
+        for at, node in enumerate(graph.nodes if max(graph.nodes, default=-1) >= length else ()):
             if node >= length:
                 yield dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
 
 
 def dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
     """Return the fault of a reference, at ``path``, to a row that a table does not have."""
-    return InvariantError(f"row {reference} of {table} is not there; the table has {length}", path=path)
+    return InvariantError(f"row {reference} of {table} is missing; the table has {length}", path=path)
 
 
-def unused(table: str, used: set[int], length: int) -> Iterator[RecordError]:
-    """Yield the fault of the first row of a table that nothing refers to."""
-    if len(used) < length:
-        missing = next(row for row in range(length) if row not in used)
-        yield InvariantError("nothing refers to this row; the reference to it was lost", path=f"$.{table}[{missing}]")
+def unused(table: str, used: Iterable[int], length: int) -> Iterator[RecordError]:
+    """Yield the fault of the first row of a table that nothing refers to.
+
+    By flags and not as a set: a file can have very many numbers that meet in one place of a hash table.
+    """
+    flags = bytearray(length)
+    for row in used:
+        if row < length:
+            flags[row] = 1
+    missing = flags.find(0)
+    if missing >= 0:
+        yield InvariantError("unused row: its reference was lost", path=f"$.{table}[{missing}]")
 
 
 def expanded(tables: Tables) -> list[GraphSignature]:
-    """Return the graph of each row of tables that have no `problems`.
+    """Return the graph of each row of tables without `problems`.
 
     Raises
     ------
@@ -392,7 +408,7 @@ def joined(
     InvariantError
         Edges of a graph lead to a missing node or form a cycle.
     """
-    #: Rows that hold graphs, by the last of the graphs that they hold.
+    #: Node rows with nested graphs, by the last of these graphs.
     waiting: dict[int, list[int]] = defaultdict(list)
     for index, row in holders.items():
         waiting[max(held_graphs(row), default=-1)].append(index)
@@ -413,7 +429,7 @@ def joined(
 
 
 def _expanded_nodes(tables: Tables) -> list[Any]:
-    """Return a node per row, None for one that holds a graph."""
+    """Return one node per row; None for one with nested graphs."""
     functions, attribute_sets = tables.functions, tables.attribute_sets
     nodes: list[Any] = []
     for row in tables.nodes:
@@ -458,7 +474,7 @@ class _EdgeLists:
         #: Of all nodes of a graph, as layers and batch sizes repeat.
         self._of_graph: dict[bytes, tuple[tuple[Dependency, ...], ...]] = {}
         self._of_node: dict[bytes, tuple[Dependency, ...]] = {}
-        #: By the index of a node, the default edge from it, as most nodes of most graphs have one.
+        #: By the index of a node, the default edge from it, as the most common case have one.
         self._default: list[tuple[Dependency] | None] = []
 
     def of(self, dependencies: tuple[tuple[Edge, ...], ...]) -> tuple[tuple[Dependency, ...], ...]:

@@ -26,7 +26,7 @@ def typescript_types(document: str, version: int | None = None) -> str:
     Raises
     ------
     VersionError
-        There is no such document or version.
+        The document or version is unknown.
     UsageError
         That version has no types: the dump has them from version 3 on.
     FileError

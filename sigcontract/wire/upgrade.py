@@ -1,6 +1,6 @@
-"""Dumps of version 1 as records of today, and back.
+"""Convert version 1 dumps to current records, and back.
 
-Each older version has one step, to the records; a record that changes moves the step of the version before it here.
+Each older version converts directly to the current records.
 """
 
 from itertools import pairwise
@@ -34,10 +34,10 @@ _ATTRIBUTES = {
 
 
 def upgraded_from_1(document: Any) -> SignatureDump:
-    """Return the dump that a version 1 document without `problems` says, with every function unknown.
+    """Return the dump of a version 1 document without `problems`, with every function unknown.
 
-    Handles are 0 and function facts null, so no policy can take two kernels for one function. Dependencies are in the
-    order of the sorted edges, which is not the driver's: where identity is unknown, so is that order.
+    Handles are 0 and function facts null, so no policy can prove two kernels to be one function. Dependencies are in
+    the order of the sorted edges, as the driver's order is unknown.
 
     Raises
     ------
@@ -89,16 +89,16 @@ def _attribute(number: int, found: int | Dim3 | None) -> LaunchAttribute:
 
 
 def downgraded_to_1(dump: SignatureDump) -> Any:
-    """Return the version 1 document that says of a dump what that version can say.
+    """Return a dump as a version 1 document.
 
-    Left out are what it has no word for: handles, function facts, other attributes, the profile, and the driver's
-    order of dependencies. An attribute that was seen at the launch is written as null, since version 1 says what the
-    node answered.
+    Omits what version 1 lacks: handles, function facts, other attributes, the profile, and the driver's order of
+    dependencies. Attributes observed at the launch are written as null, since version 1 holds only values read from
+    nodes.
 
     Raises
     ------
     InvariantError
-        A node is not a kernel node, an edge is there twice, or there are extensions.
+        A node is not a kernel node, an edge is repeated, or the dump has extensions.
     """
     if dump.extensions:
         raise InvariantError("version 1 has no extensions; write version 2", path="$.extensions")
@@ -118,7 +118,7 @@ def downgraded_to_1(dump: SignatureDump) -> Any:
         )
         for previous, edge in pairwise(edges):
             if edge == previous:
-                msg = "version 1 says an edge once, and this node has one twice; write version 2"
+                msg = "version 1 holds each edge once, but this node has one twice; write version 2"
                 raise InvariantError(msg, path=f"{path}.dependencies[{edge[1]}]")
         graphs.append(Graph1(label=entry.label, nodes=tuple(nodes), edges=tuple(edges)))
     return DumpDocument1(

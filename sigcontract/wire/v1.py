@@ -1,11 +1,10 @@
 """sigcontract.dump version 1: the contract before identity.
 
-It knows a kernel's name, dimensions, shared memory and five launch attributes, and edges in sorted order. It does not
-know which function a name stands for, nor whether an attribute was refused or never asked for, nor the driver's order
-of dependencies. It has kernel nodes only.
+It has kernel nodes only, with name, dimensions, shared memory and five launch attributes, and edges in sorted order. It
+lacks function identity, the reason for a missing attribute, and the driver's order of dependencies.
 
-The environment and `Dim3` are those of the records: should a record change, the frozen schema of version 1 shows it,
-and this module then takes a copy of what it was.
+It shares `Environment` and `Dim3` with the records; if these change, the frozen schema of version 1 fails, and this
+module needs copies.
 """
 
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ _Edge = tuple[UInt32, UInt32, UInt8, UInt8, UInt8]
 
 
 class KernelNode1(Record, frozen=True, kw_only=True):
-    """A kernel launch. An attribute that is null was refused by the driver, or not asked for."""
+    """A kernel launch. A null attribute was refused by the driver, or not queried."""
 
     name: Annotated[Text, Meta(description="Mangled name of the kernel. Different functions may share it.")]
     grid_dim: Annotated[Dim3, Meta(description="Blocks in the grid.")]
@@ -46,9 +45,9 @@ class KernelNode1(Record, frozen=True, kw_only=True):
 
 
 class Graph1(Record, frozen=True, kw_only=True):
-    """A graph of kernel nodes, with the label that its owner gave it."""
+    """A graph of kernel nodes, with its label."""
 
-    label: Annotated[Text, Meta(description="As decode/bs=4.")]
+    label: Annotated[Text, Meta(description="Label, such as decode/bs=4.")]
     nodes: Annotated[tuple[KernelNode1, ...], Meta(description="In the driver's order.")]
     edges: Annotated[
         tuple[_Edge, ...],
@@ -63,13 +62,13 @@ DumpDocument1 = document_type(
     "A file of graph signatures from one process: the contract before identity.",
     {
         **{name: kind for name, kind in fields_of(SignatureDump).items() if name in ("environment", "complete")},
-        "graphs": Annotated[tuple[Graph1, ...], Meta(description="In the order in which they were read.")],
+        "graphs": Annotated[tuple[Graph1, ...], Meta(description="In the order read.")],
     },
 )
 
 
 def problems(document: Any) -> Iterator[RecordError]:
-    """Yield what does not fit together in a decoded document."""
+    """Yield contradictions in a decoded document."""
     for place, graph in enumerate(document.graphs):
         count = len(graph.nodes)
         for at, edge in enumerate(graph.edges):

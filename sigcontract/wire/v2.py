@@ -39,11 +39,11 @@ __all__ = [
 
 
 class GraphHeader(Record, frozen=True, kw_only=True):
-    """What a dump says of a graph before all else. The digest is a claim until it is verified."""
+    """The header entry of a graph. The digest is a claim until verified."""
 
-    label: Annotated[Text, Meta(description="As decode/bs=4; unique in a dump that is to be compared.")]
+    label: Annotated[Text, Meta(description="Label, such as decode/bs=4; unique in a dump to be compared.")]
     graph: Annotated[UInt32, Meta(description="Row of graphs; the same for labels of equal graphs.")]
-    node_count: Annotated[UInt32, Meta(description="Nodes of the graph, those of its children not counted.")]
+    node_count: Annotated[UInt32, Meta(description="Nodes of the graph, without those of children.")]
     portable_digest: Annotated[
         str,
         Meta(pattern=r"^sha256:[0-9a-f]{64}(?![\s\S])", description="Equal for equal graphs of any process."),
@@ -53,14 +53,14 @@ class GraphHeader(Record, frozen=True, kw_only=True):
 _FIELDS = fields_of(SignatureDump)
 _DOC = "A file of graph signatures from one process, with its environment."
 _ALL_BUT_EXTENSIONS = {
-    "header": Annotated[tuple[GraphHeader, ...], Meta(description="The graphs, in the order in which they were read.")],
+    "header": Annotated[tuple[GraphHeader, ...], Meta(description="The graphs, in the order read.")],
     **{name: kind for name, kind in _FIELDS.items() if name not in ("graphs", "extensions")},
     **fields_of(Tables),
 }
 DumpDocument = document_type(
     "DumpDocument", "sigcontract.dump", 2, _DOC, _ALL_BUT_EXTENSIONS | {"extensions": _FIELDS["extensions"]}
 )
-#: As it is decoded: the extensions have limits of their own, which are looked at before any of them is built.
+#: As decoded: extensions stay raw, since they have their own limits.
 UnreadDumpDocument = document_type(
     "DumpDocument", "sigcontract.dump", 2, _DOC, _ALL_BUT_EXTENSIONS | {"extensions": msgspec.Raw}
 )
@@ -74,9 +74,9 @@ def with_extensions_read(document: Any, text: bool, finished: Any = DumpDocument
     Raises
     ------
     LimitError
-        They are larger than the limits.
+        The extensions exceed a limit.
     DecodeError
-        They are not what extensions may be.
+        The extensions are invalid.
     """
     raw = bytes(document.extensions)
     fields = {name: getattr(document, name) for name in document.__struct_fields__}
@@ -88,7 +88,7 @@ _NO_EXTENSIONS = (b"{}", b"\x80")
 
 def _extensions(raw: bytes, *, text: bool) -> dict[str, Any]:
     if len(raw) > MAX_EXTENSION_BYTES:
-        msg = f"extensions of {len(raw)} bytes; at most {MAX_EXTENSION_BYTES} are read"
+        msg = f"extensions of {len(raw)} bytes; the limit is {MAX_EXTENSION_BYTES}"
         raise LimitError(msg, path="$.extensions", code="extensions")
     if text:
         structure = text_structure(raw, b",:")
@@ -99,7 +99,7 @@ def _extensions(raw: bytes, *, text: bool) -> dict[str, Any]:
         except RecordError as error:
             raise below("$.extensions", error) from error
     if count > MAX_EXTENSION_VALUES:
-        msg = f"more than {MAX_EXTENSION_VALUES} values and keys in the extensions; keep large data in a file beside"
+        msg = f"more than {MAX_EXTENSION_VALUES} values and keys in the extensions; keep large data in a separate file"
         raise LimitError(msg, path="$.extensions", code="extensions")
     try:
         found: dict[str, Any] = (_EXTENSIONS_JSON if text else _EXTENSIONS_MSGPACK).decode(raw)
@@ -110,7 +110,7 @@ def _extensions(raw: bytes, *, text: bool) -> dict[str, Any]:
 
 
 def wire_of(dump: SignatureDump) -> Any:
-    """Return the document that says a dump. What is not valid goes through or raises: the codec checks and explains."""
+    """Return a dump as a document. Invalid dumps pass or raise: the codec checks and explains."""
     folder = Folder()
     digests: dict[int, str] = {}
     header = []
@@ -138,7 +138,7 @@ def wire_of(dump: SignatureDump) -> Any:
 
 
 def problems(document: Any) -> Iterator[RecordError]:
-    """Yield what does not fit together in a decoded document, digests aside."""
+    """Yield contradictions in a decoded document, except digests."""
     dangling = False
     for problem in header_problems(document):
         dangling = dangling or problem.path.endswith(".graph")
@@ -150,12 +150,12 @@ def problems(document: Any) -> Iterator[RecordError]:
 def header_problems(document: Any) -> Iterator[RecordError]:
     """Yield what is wrong with the extensions and with the header; a path of ``.graph`` is that of a missing row."""
     if document.extensions and not _representable(document.extensions):
-        msg = "extensions hold what only one of JSON and MessagePack can say (NaN, bytes, a number of 65 bits)"
+        msg = "extensions hold a value that JSON or MessagePack cannot represent (NaN, bytes, a 65-bit number)"
         yield InvariantError(msg, path="$.extensions")
     graphs = document.graphs
     for place, entry in enumerate(document.header):
         if entry.graph >= len(graphs):
-            msg = f"row {entry.graph} of graphs is not there; the table has {len(graphs)}"
+            msg = f"row {entry.graph} of graphs is missing; the table has {len(graphs)}"
             yield InvariantError(msg, path=f"$.header[{place}].graph")
         elif entry.node_count != len(graphs[entry.graph].nodes):
             msg = f"graph {entry.graph} has {len(graphs[entry.graph].nodes)} nodes, not {entry.node_count}"
@@ -163,7 +163,7 @@ def header_problems(document: Any) -> Iterator[RecordError]:
 
 
 def _representable(value: Any) -> bool:
-    """Return whether JSON and MessagePack both say a value as it is."""
+    """Return whether JSON and MessagePack both represent a value exactly."""
     try:
         return all(form.decode(form.encode(value)) == value for form in (msgspec.json, msgspec.msgpack))
     except (OverflowError, TypeError):
@@ -171,7 +171,7 @@ def _representable(value: Any) -> bool:
 
 
 def dump_of(document: Any) -> SignatureDump:
-    """Return the dump that a document without `problems` says.
+    """Return the dump of a document without `problems`.
 
     Raises
     ------
@@ -193,11 +193,11 @@ def dump_with(document: Any, graphs: list[GraphSignature]) -> SignatureDump:
 
 
 def false_digests(document: Any, dump: SignatureDump) -> Iterator[RecordError]:
-    """Yield the entries of a header whose digest is not that of the graph."""
+    """Yield the header entries with a false digest."""
     digests: dict[int, str] = {}
     for place, (entry, labeled) in enumerate(zip(document.header, dump.graphs, strict=True)):
         if entry.graph not in digests:
             digests[entry.graph] = portable_digest_of_valid(labeled.graph)
         if entry.portable_digest != digests[entry.graph]:
-            msg = f"the digest of this graph is {digests[entry.graph]}; the header or the graph was changed"
+            msg = f"the digest of this graph is {digests[entry.graph]}; the header or the graph was modified"
             yield InvariantError(msg, path=f"$.header[{place}].portable_digest", code="digest")

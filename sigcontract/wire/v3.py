@@ -50,7 +50,7 @@ _ALL_BUT_EXTENSIONS = {
     "header": fields_of(v2.DumpDocument)["header"],
     **{name: kind for name, kind in _FIELDS.items() if name not in ("graphs", "extensions")},
     "functions": Annotated[
-        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts. Referred to by nodes.")
+        tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts; nodes refer to them.")
     ],
     "attributes": Annotated[
         tuple[AttributeRow, ...], Meta(description="Distinct launch attributes. Referred to by launches.")
@@ -58,15 +58,16 @@ _ALL_BUT_EXTENSIONS = {
     "launches": Annotated[
         tuple[LaunchRow, ...], Meta(description="Distinct launches, all but the grid. Referred to by kernel nodes.")
     ],
-    "nodes": Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes. Referred to by graphs.")],
+    "nodes": Annotated[tuple[NodeRow, ...], Meta(description="Distinct nodes; graphs refer to them.")],
     "graphs": Annotated[
-        tuple[Graph, ...], Meta(description="Distinct graphs, child graphs and bodies before what holds them.")
+        tuple[Graph, ...],
+        Meta(description="Distinct graphs; child graphs and bodies come first."),
     ],
 }
 DumpDocument = document_type(
     "DumpDocument", "sigcontract.dump", 3, _DOC, _ALL_BUT_EXTENSIONS | {"extensions": _FIELDS["extensions"]}
 )
-#: As it is decoded: the extensions have limits of their own, which are looked at before any of them is built.
+#: As decoded: extensions stay raw, since they have their own limits.
 UnreadDumpDocument = document_type(
     "DumpDocument", "sigcontract.dump", 3, _DOC, _ALL_BUT_EXTENSIONS | {"extensions": msgspec.Raw}
 )
@@ -79,7 +80,7 @@ _KERNEL, _CHILD, _CONDITIONAL = (NODE_ROWS[record] for record in (KernelNodeSign
 
 
 def wire_of(dump: SignatureDump) -> Any:
-    """Return the document that says a dump. What is not valid goes through or raises: the codec checks and explains."""
+    """Return a dump as a document. Invalid dumps pass or raise: the codec checks and explains."""
     folded = v2.wire_of(dump)
     attributes = tables.Table()
     row_of: dict[int, int] = {}  # by the number of an object, all of which the dump keeps alive
@@ -255,7 +256,7 @@ def _dependencies(row: Graph) -> tuple[tuple[Edge, ...], ...]:
 
 
 def problems(document: Any) -> Iterator[RecordError]:
-    """Yield what does not fit together in a decoded document, digests aside."""
+    """Yield contradictions in a decoded document, except digests."""
     missing = False
     for problem in v2.header_problems(document):
         missing = missing or problem.path.endswith(".graph")
@@ -268,21 +269,20 @@ def problems(document: Any) -> Iterator[RecordError]:
     for index, row in enumerate(functions):
         if row >= len(document.functions):
             yield tables.dangling(f"$.launches[{index}].function", row, "functions", len(document.functions))
-    yield from tables.unused("functions", set(functions), len(document.functions))
-    launches = {row.kernel.launch for row in document.nodes if type(row) is _KERNEL}
+    yield from tables.unused("functions", functions, len(document.functions))
+    launches = [row.kernel.launch for row in document.nodes if type(row) is _KERNEL]
     if max(launches, default=-1) >= len(document.launches):
         for index, row in enumerate(document.nodes):
             if type(row) is _KERNEL and row.kernel.launch >= len(document.launches):
                 path = f"$.nodes[{index}].kernel.launch"
                 yield tables.dangling(path, row.kernel.launch, "launches", len(document.launches))
     yield from tables.unused("launches", launches, len(document.launches))
-    used_nodes = set(chain.from_iterable(graph.nodes for graph in document.graphs))
-    if max(used_nodes, default=-1) >= len(document.nodes):
-        yield from tables.dangling_nodes(document.graphs, len(document.nodes))
+    yield from tables.dangling_nodes(document.graphs, len(document.nodes))
+    used_nodes = chain.from_iterable(graph.nodes for graph in document.graphs)
     yield from tables.unused("nodes", used_nodes, len(document.nodes))
     entry_graphs = [entry.graph for entry in document.header]
     held = {index: tables.held_graphs(row) for index, row in _holders(document).items()}
-    yield from tables.unused("graphs", set(chain(entry_graphs, *held.values())), len(document.graphs))
+    yield from tables.unused("graphs", chain(entry_graphs, *held.values()), len(document.graphs))
     yield from _edge_problems(document)
     yield from tables.nesting(document.graphs, held, entry_graphs)
 
@@ -317,7 +317,7 @@ def _attribute_problems(document: Any) -> Iterator[RecordError]:
         for at, row in enumerate(launch.attributes):
             if row >= len(ids):
                 yield tables.dangling(f"{path}[{at}]", row, "attributes", len(ids))
-    used = set(chain.from_iterable(launch.attributes for launch in document.launches))
+    used = chain.from_iterable(launch.attributes for launch in document.launches)
     yield from tables.unused("attributes", used, len(ids))
 
 
@@ -326,18 +326,20 @@ def _edge_problems(document: Any) -> Iterator[RecordError]:
         if graph.edge_data is UNSET:
             continue
         count = sum(map(len, graph.dependencies))
-        named: set[int] = set()
+        named = bytearray(count)
         for at, data in enumerate(graph.edge_data):
             previous = -1
             for entry, number in enumerate(data.edges):
-                if number >= count or number <= previous or number in named:
+                if number >= count or number <= previous or named[number]:
                     fault = (
                         f"is not there; the graph has {count}" if number >= count else "is there twice or out of order"
                     )
                     path = f"$.graphs[{place}].edge_data[{at}].edges[{entry}]"
                     yield InvariantError(f"edge {number} {fault}", path=path)
                 previous = number
-            named.update(data.edges)
+            for number in data.edges:
+                if number < count:
+                    named[number] = 1
 
 
 def _holders(document: Any) -> dict[int, Any]:
@@ -352,7 +354,7 @@ def _holders(document: Any) -> dict[int, Any]:
 
 
 def dump_of(document: Any) -> SignatureDump:
-    """Return the dump that a document without `problems` says.
+    """Return the dump of a document without `problems`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Whether a record holds what its fields declare: constructors do not look, every way out of the package does."""
+"""Validate records: constructors do not, but every exit of the package does."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +25,7 @@ __all__ = ["INVALID_RECORD", "canonical_tables", "explains_invalid", "validate",
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: What encoders, decoders and hashes raise on values that are not what the fields declare.
+#: Exceptions of encoders, decoders and hashes on values of undeclared types.
 INVALID_RECORD = (
     msgspec.MsgspecError,
     TypeError,
@@ -37,21 +37,21 @@ INVALID_RECORD = (
 )
 
 _NO_GRAPH = GraphSignature(nodes=(), dependencies=())
-_UNLIKE = "a value is equal to no value of the type that its field declares, as a list for a tuple"
+_UNLIKE = "a value does not have the type its field declares, such as a list for a tuple"
 _TABLES = msgspec.json.Decoder(Tables)
 _MODULES = re.compile(r"\b(?:\w+\.)+")
 _NAMES = re.compile(r"\w+")
 
 
 def validate(record: Record) -> None:
-    """Check a record against the types, bounds and invariants that it declares.
+    """Check a record against its declared types, bounds and invariants.
 
     Raises
     ------
     RecordError
         The first fault, with its path in the record.
     UsageError
-        It is not a record.
+        The argument is not a record.
     """
     if isinstance(record, GraphSignature):
         canonical_tables(record)
@@ -60,16 +60,16 @@ def validate(record: Record) -> None:
     elif isinstance(record, Record):
         _validate_whole(record)
     else:
-        raise UsageError(f"{type(record).__name__} is not a record of sigcontract")
+        raise UsageError(f"{type(record).__name__} is not a sigcontract record")
 
 
 def canonical_tables(graph: GraphSignature) -> bytes:
-    """Return the canonical bytes of a graph's tables, checked: the cost is that of its distinct nodes.
+    """Validate a graph and return the canonical bytes of its tables; the cost is per distinct node.
 
     Raises
     ------
     RecordError
-        The graph is not valid.
+        The graph is invalid.
     """
     try:
         data, alike = _tables_of([graph])
@@ -78,7 +78,7 @@ def canonical_tables(graph: GraphSignature) -> bytes:
             raise
         if not isinstance(graph, GraphSignature):
             raise wrong_type("graph", "GraphSignature", graph) from error
-        _validate_whole(graph)  # finds the same fault, and its path in the graph instead of the tables
+        _validate_whole(graph)  # finds the same fault, with its path in the graph instead of the tables
         raise translated(error) from error
     if not alike:
         _validate_whole(graph)  # as above
@@ -87,18 +87,18 @@ def canonical_tables(graph: GraphSignature) -> bytes:
 
 
 def _tables_of(graphs: Iterable[GraphSignature]) -> tuple[bytes, bool]:
-    """Return the canonical bytes of the tables of graphs, and whether they are read back as what was given."""
+    """Return the canonical bytes of the tables of graphs, and whether they decode to the same tables."""
     folder = Folder()
     for graph in graphs:
         folder.fold(graph)
     tables = folder.tables()
     data = msgspec.json.encode(tables, order="sorted")
-    # JSON has null for NaN and text for bytes: what is read back must be what was given.
+    # JSON has null for NaN and text for bytes, so compare what is read back.
     return data, _TABLES.decode(data) == tables
 
 
 def _validate_dump(dump: SignatureDump) -> None:
-    """Check a dump by its tables: what graphs share is looked at once, and not written out for each use."""
+    """Check a dump by its tables: shared values once, not once per use."""
     try:
         _, alike = _tables_of(entry.graph for entry in dump.graphs)
         bare = [replace(entry, graph=_NO_GRAPH) for entry in dump.graphs]
@@ -106,7 +106,7 @@ def _validate_dump(dump: SignatureDump) -> None:
     except INVALID_RECORD as error:
         if isinstance(error, LimitError):
             raise
-        _validate_whole(dump)  # finds the same fault, and its path in the dump
+        _validate_whole(dump)  # finds the same fault, with its path in the dump
         raise translated(error) from error
     if not alike:
         _validate_whole(dump)
@@ -115,15 +115,15 @@ def _validate_dump(dump: SignatureDump) -> None:
 
 
 def explains_invalid(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator: where a function fails on arguments that are not valid records, it says so.
+    """Return a decorator that explains failures of a function on invalid records.
 
-    To check them first would often cost more than the function itself, so they are checked once it has failed, and
-    what it raised is the cause of the RecordError, or of the UsageError for what is no record of the type declared.
+    Arguments are checked only after a failure, as checking may cost more than the function. The failure is the cause of
+    the RecordError, or of the UsageError for an argument of the wrong type.
 
     Parameters
     ----------
     names
-        The parameters that are records, or sequences of them; None is one where it is the default.
+        The parameters that are records, or sequences of them; None is valid if it is the default.
     """
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
@@ -134,14 +134,14 @@ def explains_invalid(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             except SigcontractError:
                 raise
             except INVALID_RECORD as error:
-                from inspect import signature  # noqa: PLC0415  only where something went wrong
+                from inspect import signature  # noqa: PLC0415  only after a failure
 
                 declared = signature(function)
                 given = declared.bind(*args, **kwargs).arguments
                 for name in names:
                     if name in given:
                         _explain(declared.parameters[name], given[name], error)
-                raise  # of valid records, it is a fault of the function
+                raise  # the records are valid: a fault of the function
 
         return explaining
 
@@ -152,7 +152,7 @@ def _explain(parameter: "Parameter", value: Any, cause: Exception) -> None:
     if value is parameter.default:
         return
     annotation = parameter.annotation
-    # As Sequence[SignatureDump], without modules and without the None of a default.
+    # Such as Sequence[SignatureDump], without modules and without the None of a default.
     declared = _MODULES.sub("", annotation.__name__ if isinstance(annotation, type) else str(annotation))
     declared = declared.removesuffix(" | None")
     for record in value if isinstance(value, list | tuple) and "[" in declared else (value,):
@@ -165,15 +165,15 @@ def _explain(parameter: "Parameter", value: Any, cause: Exception) -> None:
 
 
 def wrong_type(parameter: str, declared: str, value: object) -> UsageError:
-    """Return the error of an argument that is no record of the type declared."""
+    """Return the error for an argument of the wrong type."""
     hint = ""
     if declared == "GraphSignature":
-        hint = {"LabeledGraph": "; give its .graph", "SignatureDump": "; give its .graph(label)"}.get(
+        hint = {"LabeledGraph": "; pass its .graph", "SignatureDump": "; pass its .graph(label)"}.get(
             type(value).__name__, ""
         )
     if declared == "DriverProfile" and isinstance(value, str):
-        hint = "; sigcontract.driver.shipped_profile(id) gives one, sigcontract.load(file) another"
-    return UsageError(f"{parameter} is to be a {declared}, not a {type(value).__name__}{hint}")
+        hint = "; use sigcontract.driver.shipped_profile(id) or sigcontract.load(file)"
+    return UsageError(f"{parameter} must be a {declared}, not {type(value).__name__}{hint}")
 
 
 def _validate_whole(record: Record) -> None:

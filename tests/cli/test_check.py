@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from sigcontract.cli.main import main
-from sigcontract.cli.outputs import formats_of
+from sigcontract.cli.outputs import FORMATS
 from sigcontract.model import CheckReport, SignatureDump
 from sigcontract.wire import load, save
 from tests.compare.dumps import again, dump, kernel
@@ -69,9 +69,9 @@ def test_the_text_names_graph_line_difference_and_what_to_do(
         "\n"
         "kernel.cluster-dim: stale, measured\n"
         "  The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first\n"
-        "  upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the\n"
-        "  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left\n"
-        "  behind, the kernel does not run at all. Instantiate anew.\n"
+        "  upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the\n"
+        "  profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does\n"
+        "  not run at all. Instantiate anew.\n"
     )
 
 
@@ -150,9 +150,9 @@ def test_names_of_files_that_are_no_text_are_escaped_in_every_form(capsys: pytes
     for name in ("contract.toml", "old.dump.json", "wider.dump.json"):
         Path(name).rename(f"{folder}/{name}")
     arguments = [f"{folder}/wider.dump.json", "--contract", f"{folder}/contract.toml"]
-    outputs = [part for form in formats_of("check") for part in ("--output", f"{form}=out.{form}")]
+    outputs = [part for form in FORMATS for part in ("--output", f"{form}=out.{form}")]
     assert main(["check", *arguments, *outputs]) == 1
     assert "d\\udcff/wider.dump.json against d\\udcff/contract.toml" in capsys.readouterr().out
-    for form in formats_of("check"):
+    for form in FORMATS:
         assert Path(f"out.{form}").read_text(encoding="utf-8"), form
     assert main(["diff", f"{folder}/old.dump.json", f"{folder}/wider.dump.json", *outputs]) == 1

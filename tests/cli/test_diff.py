@@ -89,11 +89,10 @@ def test_bad_input_is_one_line_that_says_what_to_do(files: dict[str, str], capsy
     assert shown.out == ""
     repeated, *others = shown.err.splitlines()
     assert repeated == (
-        "sigcontract: error[label_repeated]: the old dump has 2 graphs labelled 'g0'; "
-        "give each graph a label of its own"
+        "sigcontract: error[label_repeated]: the old dump has 2 graphs labelled 'g0'; give each graph its own label"
     )
     assert others == [
-        "sigcontract: error[usage]: there is no graph 'g00' in either dump; the nearest is 'g0'",
+        "sigcontract: error[usage]: no graph 'g00' in either dump (did you mean 'g0'?)",
         (
             "sigcontract: error[usage]: 'b200' is not a shipped profile (nvidia-h200-cuda-13.0), and "
             "cannot read b200: No such file or directory; check the name"

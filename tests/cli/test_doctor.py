@@ -32,9 +32,9 @@ def test_it_says_what_the_driver_reads_and_keeps_stale(capsys: pytest.CaptureFix
 def test_it_says_what_only_observing_shows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "seen only at the launch (sigcontract record, sigcontract.driver.observe): programmatic_stream_serialization, "
-        "programmatic_event, preferred_cluster_dimension, launch_completion_event, nvlink_util_centric_scheduling, "
-        "portable_cluster_size_mode, shared_memory_mode"
+        "readable only at the launch (sigcontract record, sigcontract.driver.observe): "
+        "programmatic_stream_serialization, programmatic_event, preferred_cluster_dimension, "
+        "launch_completion_event, nvlink_util_centric_scheduling, portable_cluster_size_mode, shared_memory_mode"
     )
 
 

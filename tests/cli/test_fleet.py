@@ -46,7 +46,7 @@ def test_the_rank_of_another_problem_size_is_named(
     ]
     assert lines[4].startswith("    ~ another kernel: …64x8_64x16_2x4_h_bz_NNT → …64x16_64x16_2x4_h_bz_NNT, grid 8x8x1")
     assert max(map(len, lines)) <= 120
-    assert "what differs by rank: 6 rows" in lines
+    assert "differences by rank: 6 rows" in lines
     assert "  graph/1 nodes[2]  0-1,3: grid_dim 8x1x1 | 2: grid_dim 24x1x1" in lines
 
 
@@ -58,11 +58,11 @@ def test_a_split_is_told_as_a_split_with_its_table(tmp_path: Path, capsys: pytes
     assert out.splitlines() == [
         "ranks differ: 2 of 2 graphs, 4 dumps read",
         "",
-        "bs=1, bs=2: a split, 2/2: no class holds more than half",
+        "bs=1, bs=2: a split, 2/2: no class has more than half",
         "  ranks 1,3 differ from ranks 0,2",
         "    ~ another kernel: gemm_tile16x64 → gemm_tile8x64; node 1 in each of these 2 graphs",
         "",
-        "what differs by rank: 2 rows",
+        "differences by rank: 2 rows",
         "  bs=1 nodes[1]  0,2: gemm_tile16x64 | 1,3: gemm_tile8x64",
         "  bs=2 nodes[1]  0,2: gemm_tile16x64 | 1,3: gemm_tile8x64",
     ]
@@ -77,7 +77,7 @@ def test_a_gap_leaves_the_question_open_unless_gaps_are_allowed(
     assert (status, out.splitlines()) == (
         3,
         [
-            "undetermined: 1 gap; no difference in what was compared: 2 graphs, 3 dumps",
+            "undetermined: 1 gap; no differences found: 2 graphs, 3 dumps",
             "",
             "1 gap prevents a complete answer",
             "  rank-missing: no dump of rank 3; the world size is 4",
@@ -174,7 +174,7 @@ def test_diff_of_folders_with_a_rank_missing_passes_no_gate(tmp_path: Path, caps
     paths = saved(tmp_path, job([8] * 3))
     status, out, _ = run(capsys, "diff", str(tmp_path), paths[0], "--fail-on", "stale")
     assert status == 3
-    assert "rank-missing: ranks 1-2: no new dump that can be compared" in out
+    assert "rank-missing: ranks 1-2: no comparable new dump" in out
     assert run(capsys, "diff", str(tmp_path), str(tmp_path), "--pair", "g0", "g0")[0] == 2
 
 

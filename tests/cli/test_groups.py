@@ -29,7 +29,7 @@ def test_the_widest_safe_policy_is_shown_and_the_others_in_one_line(capsys: pyte
     assert shown[0].startswith("share-functions: 3 graphs, ")
     (others,) = (line for line in shown if line.startswith("other policies"))
     assert others.startswith("other policies (--policy): exact: 2 executables (1 fewer, ")
-    assert others.endswith("of the same in any process")
+    assert others.endswith("equal across processes")
 
 
 def test_without_a_profile_functions_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,6 +53,16 @@ def test_json_is_a_document_with_groups_and_what_keeps_them_apart(capsys: pytest
     assert "measured on an H200" in report.memory_source
 
 
+def test_the_fewest_executables_are_those_of_updates_that_are_proven(capsys: pytest.CaptureFixture[str]) -> None:
+    """Six batch sizes of a transformer block, of which three pairs have clusters of their own."""
+    arguments = ["groups", TORCH, "--policy", "share-functions", "--policy", "share-updatable", "--format", "json"]
+    assert main(arguments) == 0
+    functions, updatable = decode(capsys.readouterr().out.encode(), expect=GroupsReport).policies
+    assert (functions.executables, updatable.executables, updatable.executables_saved) == (3, 1, 5)
+    assert updatable.memory_saved_bytes_high == 5 * 264 * 10_240
+    assert [len(group.members) for group in updatable.groups] == [6]
+
+
 def test_a_flag_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", MODULES, "--flags", "PRIORITY"]) == 2
     assert "'PRIORITY' is not a flag; flags: AUTO_FREE_ON_LAUNCH, " in capsys.readouterr().err
@@ -60,7 +70,7 @@ def test_a_flag_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture
 
 def test_an_unknown_policy_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["groups", TORCH, "--policy", "strict"]) == 2
-    assert capsys.readouterr().err.startswith("sigcontract: error[usage]: no policy is called 'strict'")
+    assert capsys.readouterr().err.startswith("sigcontract: error[usage]: no policy 'strict'")
 
 
 def test_a_profile_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,9 +74,9 @@ def test_the_answer_of_the_driver_is_told_and_gates(  # noqa: PLR0913, PLR0917  
 
 
 GOLDEN = """\
-one → turned: rejected: the update is refused, and the executable stays as it was: instantiate anew
+one → turned: rejected: the update is rejected, and the executable is unchanged: instantiate anew
 cuGraphExecUpdate: ERROR_NODE_TYPE_CHANGED (3), error node nodes[1]
-judged by driver profile nvidia-h200-cuda-13.0
+verdicts hold for driver profile nvidia-h200-cuda-13.0
 
   nodes[1] (probe)  memset → probe  rejected  node.type
 
@@ -114,8 +114,8 @@ def test_dumps_of_two_processes_or_of_nobody_knows_which_cannot_be_told(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--held", "onw", "--candidate", "one"], "there is no graph 'onw' in {server}; the nearest is 'one'"),
-        (["--held", "one", "--candidate", "g\x1b[2J"], "there is no graph 'g\\x1b[2J' in {server}"),
+        (["--held", "onw", "--candidate", "one"], "no graph 'onw' in {server} (did you mean 'one'?)"),
+        (["--held", "one", "--candidate", "g\x1b[2J"], "no graph 'g\\x1b[2J' in {server}"),
         (["--held", "one"], "the following arguments are required: --candidate"),
         (
             ["{server}", "{server}", "--held", "one", "--candidate", "one"],

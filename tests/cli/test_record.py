@@ -192,10 +192,10 @@ def test_dumps_are_named_as_they_are_told(template: str, rank: str | None, name:
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("dump", "the name 'dump' is one for all processes; put {rank} or {pid} into it"),
+        ("dump", "the name 'dump' is the same in every process; add {rank} or {pid}"),
         ("../{pid}", "the name '../{pid}' names a directory; set it with -o"),
-        ("{host}-{pid}", "a name has no field 'host'; there are pid, program, rank"),
-        ("{pid", "is no template"),
+        ("{host}-{pid}", "a name has no field 'host'; fields: pid, program, rank"),
+        ("{pid", "is not a template"),
     ],
 )
 def test_a_name_that_cannot_be_given_is_wrong_usage(template: str, message: str, setting: Setting) -> None:
@@ -412,7 +412,7 @@ def test_an_interpreter_without_sigcontract_says_so(setting: Setting) -> None:
         (["-o", "{}", "--label", "{size}", "--", "true"], "a label has no field 'size'"),
         (
             ["-o", "{}", "--signal", "SIGNONE", "--", "true"],
-            "there is no signal 'SIGNONE'; give one as SIGUSR2, or none",
+            "no signal 'SIGNONE'; use one such as SIGUSR2, or none",
         ),
     ],
 )
@@ -570,7 +570,7 @@ def test_a_report_that_cannot_be_read_costs_the_program_no_status(setting: Setti
     ended = setting.run(setting.command(program))
     assert ended.returncode == 17
     assert ended.stderr.count("its report cannot be read (") == 3
-    assert "is another release of sigcontract installed for the program than for this command?" in ended.stderr
+    assert "if the program has another release of sigcontract than this command, install the same one" in ended.stderr
 
 
 def test_a_closed_standard_error_costs_the_program_no_status(setting: Setting) -> None:

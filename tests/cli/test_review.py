@@ -63,9 +63,9 @@ def test_without_a_terminal_each_is_shown_and_skipped(folder: Path, capsys: pyte
     assert main(["review"]) == 1
     assert state(folder) == UNTOUCHED
     shown = capsys.readouterr().out
-    assert "1/2 tests/goldens/test_a/first.json\ngraph 'g0': not as in the golden\n" in shown
+    assert "1/2 tests/goldens/test_a/first.json\ngraph 'g0': differs from the golden\n" in shown
     assert "another kernel: a → b" in shown or "renamed, same code: a → b" in shown
-    assert "2/2 tests/goldens/test_a/second.json\nthere is no golden yet for graph 'g0'\n" in shown
+    assert "2/2 tests/goldens/test_a/second.json\nno golden yet for graph 'g0'\n" in shown
     assert shown.endswith("2 goldens still pending\n")
 
 
@@ -124,7 +124,7 @@ def test_a_person_cannot_accept_what_is_no_golden(folder: Path, monkeypatch: pyt
 def test_a_broken_golden_is_replaced_where_that_is_accepted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "first.json").write_bytes(b"{}")
     assert main(["review", "--accept", str(folder / "first.json.new")]) == 0
-    assert "the golden cannot be used [" in capsys.readouterr().out
+    assert "the golden is invalid [" in capsys.readouterr().out
     assert state(folder)["first.json"] == "new"
 
 

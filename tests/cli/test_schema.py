@@ -82,7 +82,7 @@ def test_what_was_written_is_in_step_until_it_is_changed(tmp_path: Path, capsys:
     capsys.readouterr()
     assert main(["schema", "--check", str(tmp_path)]) == 1
     assert capsys.readouterr().out == (
-        "sigcontract.dump-2.schema.json is not what the records say; write the files again\n"
+        "sigcontract.dump-2.schema.json does not match the records; write the files again\n"
     )
     assert main(["schema", "--check", str(tmp_path), "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["in_step"] is False
@@ -104,7 +104,7 @@ def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--check", "{}/none"], "error[file]: {}/none is no folder; name the one that holds the schemas"),
+        (["--check", "{}/none"], "error[file]: {}/none is not a directory; name the one with the schemas"),
         (["--write", "/proc/none"], "error[file]: /proc/none cannot be made: No such file or directory; name another"),
         (
             ["sigcontract.dump", "--check", "{}"],

@@ -52,7 +52,7 @@ mixed: 4 nodes (2 kernel, 1 graph, 1 opaque), 3 edges (1 programmatic), sha256:4
      2  graph                           2 nodes  [after nothing]
    2.0  memset                          256 x 4 B = 0xff
    2.1  kernel  1x1x1  128x1x1       0  norm #3
-     3  opaque                          CUgraphNodeType 77, no record for it here  [after -2,-1]
+     3  opaque                          CUgraphNodeType 77, without a record  [after -2,-1]
 """
 
 PROFILE = DriverProfile(
@@ -113,7 +113,7 @@ def test_one_graph_can_be_chosen(dump: str, capsys: pytest.CaptureFixture[str]) 
 def test_a_label_that_is_not_there_names_the_nearest(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", dump, "--graph", "decode/bs=12"]) == 2
     assert capsys.readouterr().err == (
-        "sigcontract: error[usage]: there is no graph 'decode/bs=12' in the dump; the nearest is 'decode/bs=2'\n"
+        "sigcontract: error[usage]: no graph 'decode/bs=12' in the dump (did you mean 'decode/bs=2'?)\n"
     )
 
 
@@ -310,7 +310,7 @@ def test_every_row_says_what_its_node_does(capsys: pytest.CaptureFixture[str]) -
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     said = {line.split()[1]: line.split(maxsplit=2)[2] for line in lines if line[:6].strip().isdecimal()}
     assert said["batch_mem_op"] == "write_value_32 [0x7f248de00000] = 0x2a"
-    assert said["mem_free"] == "frees what node -2 allocates"
+    assert said["mem_free"] == "frees the allocation of node -2"
     assert said["host"] == "function 0x7f26aeb74fe0"
     assert said["wait_event"] == said["event_record"] == "event 0x3cc68f60"
     assert said["empty"] == "no work"

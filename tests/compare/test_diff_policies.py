@@ -84,7 +84,7 @@ def test_what_the_share_policies_keep_apart_is_a_difference_under_them(
 
 
 def test_an_unknown_policy_is_refused() -> None:
-    with pytest.raises(UsageError, match="no policy is called 'strict'; there are exact, share, share-functions"):
+    with pytest.raises(UsageError, match="no policy 'strict'; policies: exact, share, share-functions"):
         diff(dump(A), dump(A), policy="strict")
 
 

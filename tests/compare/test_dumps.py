@@ -403,20 +403,20 @@ def test_a_label_that_stands_for_two_graphs_is_refused() -> None:
     twice = replace(dump(A), graphs=dump(A).graphs * 2)
     with pytest.raises(NotComparableError) as caught:
         diff(twice, twice)
-    assert str(caught.value) == "the old dump has 2 graphs labelled 'g0'; give each graph a label of its own"
+    assert str(caught.value) == "the old dump has 2 graphs labelled 'g0'; give each graph its own label"
     assert caught.value.code == "label_repeated"
 
 
 def test_a_label_that_is_not_there_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError) as caught:
         compare_dumps(labelled(decode=A), labelled(decode=A), pairs=[("decod", "decode")])
-    assert str(caught.value) == "there is no graph 'decod' in the old dump; the nearest is 'decode'"
+    assert str(caught.value) == "no graph 'decod' in the old dump (did you mean 'decode'?)"
 
 
 def test_a_label_that_neither_dump_has_is_refused_and_not_passed() -> None:
     with pytest.raises(UsageError) as caught:
         compare_dumps(labelled(x=A), labelled(y=A), labels=["x", "y", "zz"])
-    assert str(caught.value) == "there is no graph 'zz' in either dump; the nearest is 'x'"
+    assert str(caught.value) == "no graph 'zz' in either dump (did you mean 'x'?)"
 
 
 # Size.

@@ -52,5 +52,5 @@ def test_a_label_twice_is_not_compared() -> None:
 
 
 def test_an_unknown_policy_is_wrong_usage() -> None:
-    with pytest.raises(UsageError, match="no policy is called"):
+    with pytest.raises(UsageError, match="no policy '"):
         compare_by_rank(job([8]), job([8]), policy="strict")

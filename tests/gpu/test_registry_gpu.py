@@ -107,7 +107,7 @@ def _execs(rig: Rig, policy: str, *nodes: Kernel) -> int:
 PLAIN = Kernel(slot=0)
 
 
-@pytest.mark.parametrize("policy", ["exact", "share", "share-functions"])
+@pytest.mark.parametrize("policy", ["exact", "share", "share-functions", "share-updatable"])
 def test_the_same_kernel_twice_needs_one_executable(rig: Rig, policy: str) -> None:
     assert _execs(rig, policy, PLAIN, PLAIN) == 1
 

@@ -16,7 +16,7 @@ from sigcontract.registry import GraphExecRegistry
 torch = pytest.importorskip("torch")
 
 
-@pytest.mark.parametrize("policy", ["exact", "share", "share-functions"])
+@pytest.mark.parametrize("policy", ["exact", "share", "share-functions", "share-updatable"])
 def test_outputs_are_bit_equal_to_plain_replay(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """After a thousand alternating replays; execs and device memory of both ways are printed, for the record."""
     assert torch_registry.main(["--policy", policy]) == 0

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from sigcontract.errors import RecordError, UsageError
+from sigcontract.errors import RecordError, RegistryError, UsageError
 from sigcontract.model.attributes import ClusterDim
 from sigcontract.model.cuda import AttributeId
 from sigcontract.model.graph import GraphSignature
@@ -13,7 +13,7 @@ from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.registry import GroupStats, SignatureRegistry
 from sigcontract.update import groups
 from sigcontract.update.policies import PolicyAnswer, judged_same
-from tests.update.build import BLACKWELL, H200, edge, graph, kernel, value
+from tests.update.build import BLACKWELL, H200, cluster, edge, graph, kernel, value
 
 #: What the measured driver gives for a plain launch, and the rest known too: no profile is needed to compare these.
 KNOWN = (
@@ -190,7 +190,7 @@ def test_what_is_no_signature_is_refused() -> None:
 
 def test_an_unknown_policy_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(
-        UsageError, match="no policy is called 'same'; there are exact, share, share-functions, portable"
+        UsageError, match="no policy 'same'; policies: exact, share, share-functions, share-updatable, portable"
     ):
         SignatureRegistry("same")
 
@@ -213,3 +213,40 @@ def test_two_graphs_are_in_one_group_exactly_where_they_are_equal(shapes: list[t
     for i, a in enumerate(graphs):
         for j, b in enumerate(graphs):
             assert (found[i] is found[j]) == (a == b)
+
+
+def test_sealing_puts_groups_together_that_are_proven_updatable() -> None:
+    registry = SignatureRegistry("share-updatable", H200)
+    two = graph(kernel(cluster(2), func=0xF1, name="two", grid=8))
+    other_grid = graph(kernel(cluster(2), func=0xF1, name="two", grid=16))
+    four = graph(kernel(cluster(4), func=0xF2, name="four", grid=32))
+    for label, each in (("two", two), ("four", four), ("two again", other_grid), ("unknown", graph(kernel(func=0)))):
+        registry.register(each, label)
+    assert [[member.label for member in group] for group in registry.groups] == [
+        ["two", "two again"],
+        ["four"],
+        ["unknown"],
+    ]
+    registry.seal()
+    registry.seal()
+    assert [[member.label for member in group] for group in registry.groups] == [
+        ["two", "four", "two again"],
+        ["unknown"],
+    ]
+    assert (registry.stats().groups, len(registry), registry.report().singletons) == (2, 2, (1,))
+    assert registry.groups[1].alone
+    with pytest.raises(RegistryError, match="the registry is sealed") as caught:
+        registry.register(two)
+    assert caught.value.code == "sealed"
+    with pytest.raises(RegistryError, match="the registry is sealed"):
+        registry.register_alone(two, "alone", ())
+
+
+@pytest.mark.parametrize("policy", ["exact", "share", "share-functions", "portable"])
+def test_sealing_changes_no_group_of_an_equivalence(policy: str) -> None:
+    registry = SignatureRegistry(policy, H200)
+    found = [registry.register(graph(kernel(grid=grid)), str(grid)) for grid in (8, 16, 8)]
+    before = registry.groups
+    registry.seal()
+    assert registry.groups == before
+    assert {id(group) for group in found} == {id(group) for group in registry.groups}

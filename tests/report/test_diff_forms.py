@@ -45,9 +45,9 @@ g0: 216 nodes; update: stale (kernel.cluster-dim)
 
 kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
-  upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
-  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left behind,
-  the kernel does not run at all. Instantiate anew.
+  upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the
+  profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does
+  not run at all. Instantiate anew.
 """  # noqa: RUF001  times, as people write it
 
 GOLDEN_VERDICTS = """\
@@ -71,9 +71,9 @@ g0: stale, 216 nodes
 
 kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
-  upload or launch. The update reports SUCCESS and the exec goes on launching the old cluster; even the
-  profiler's record names the new one. Where the grid is no multiple of a cluster that an update left behind,
-  the kernel does not run at all. Instantiate anew.
+  upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the
+  profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does
+  not run at all. Instantiate anew.
 """  # noqa: RUF001  times, as people write it
 
 GOLDEN_INSERTED = """\
@@ -99,14 +99,14 @@ g0, g1: 9 nodes; update: undetermined (kernel.attribute-unknown, function.code-u
   ? undetermined  function.code-unknown: 9 functions
 
 kernel.attribute-unknown: undetermined, reported
-  The value of this attribute is not known on at least one side (unreadable, unsupported, or never asked for).
-  The driver may keep the old value and report success, which of a preferred cluster is a hang on devices that
-  have them (GB300); the same function is no proof of the same value. Record with observation on (sigcontract
-  record), which sees it at the launch, or name a profile of this driver (--profile, sigcontract doctor).
+  The value of this attribute is unknown on at least one side (unreadable, unsupported, or not queried). The
+  driver may keep the old value and report success; a stale preferred cluster hangs devices that follow it
+  (GB300). The same function does not prove the same value. Record with observation (sigcontract record),
+  which reads it at the launch, or pass a profile of this driver (--profile, sigcontract doctor).
 
 function.code-unknown: undetermined, measured
-  The machine code of at least one side was not observed, and across processes nothing else proves that two
-  kernels of one name are one function. Record with observation on (sigcontract record).
+  The machine code of at least one side was not observed, and nothing else proves across processes that two
+  kernels of one name are one function. Record with observation (sigcontract record).
 """
 
 
@@ -145,7 +145,7 @@ def test_what_is_not_known_of_many_nodes_names_each_attribute_once_and_counts_al
 
 def test_a_report_without_a_driver_profile_says_so_and_how_to_get_one() -> None:
     old, new = dump(graph(*LAYER)), dump(graph(*CHANGED))
-    line = "without a driver profile: what only a measurement shows is left open (--profile, sigcontract doctor)"
+    line = "without a driver profile, effects that need a measurement are undetermined (--profile, sigcontract doctor)"
     found = compare_dumps(old, replace(new, environment=replace(new.environment, process_id=2)))
     assert text.diff_text(found).splitlines()[1] == line
     (shown,) = [
@@ -196,10 +196,10 @@ def test_a_graph_that_differs_everywhere_is_cut_and_says_so() -> None:
         for more in (1, 2)
     )
     shown = drawn(old, new).splitlines()
-    assert shown[-1] == "  … and 60 more distinct changes; --format json has every finding"
+    assert shown[-1] == "  … and 60 more distinct changes; --format json lists every finding"
     assert len(shown) == 4 + 40 + 1
     with_verdicts = text.diff_text(compared(old, new), verdicts=True).splitlines()
-    cut = "  … cut after 59 lines: the changes above say where all are, --format json has every finding"
+    cut = "  … cut after 59 lines: the changes above list all nodes, --format json lists every finding"
     assert with_verdicts[-1] == cut
     assert len(with_verdicts) == 4 + 41 + 60
 
@@ -271,7 +271,7 @@ def test_annotations_come_worst_first_with_the_reason() -> None:
     )
     assert shown[1] == (
         "::notice title=updatable%3A kernel.grid-dim::g0: nodes[4].grid_dim and 23 more (scale): "
-        "8x1x1 → 16x1x1%0AThe update carries the grid, in blocks."
+        "8x1x1 → 16x1x1%0AThe update applies the grid, in blocks."
     )
     assert shown[2:] == ["::notice title=sigcontract diff::stale: 1 of 1 graph with findings"]
 

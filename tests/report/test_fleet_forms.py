@@ -51,7 +51,7 @@ def test_kernels_that_differ_look_different_in_cause_and_table_however_long_thei
     report = compare_fleet([rank_dump(rank, {"g": layer(name.replace("{}", str(t)))}) for rank, t in enumerate(tiles)])
     drawn = fleet_text(report, width=width)
     assert max(map(len, drawn.splitlines())) <= width
-    causes, _, table = " ".join(drawn.split()).partition("what differs by rank: 1 row")
+    causes, _, table = " ".join(drawn.split()).partition("differences by rank: 1 row")
     cause = causes.partition("another kernel: ")[2]
     assert "8" in cause
     assert "16" in cause
@@ -76,8 +76,8 @@ def test_many_classes_and_many_gaps_of_one_kind_are_counted_and_other_kinds_stil
     dumps = [rank_dump(rank, {"g": gemm(8 + rank)}, world_size=60) for rank in range(50)]
     dumps = [replace(dump, graphs=()) if rank >= 30 else dump for rank, dump in enumerate(dumps)]
     drawn = fleet_text(compare_fleet(dumps))
-    assert "  … 9 more classes; --format json has all" in drawn
-    assert "  … 8 more empty gaps; --format json has all" in drawn
+    assert "  … 9 more classes; --format json lists all" in drawn
+    assert "  … 8 more empty gaps; --format json lists all" in drawn
     assert "rank-missing: no dump of ranks 50-59; the world size is 60" in drawn
 
 

@@ -30,10 +30,10 @@ def told(recorded: sc.SignatureDump, golden: Path) -> list[str]:
 def test_causes_come_first(golden: Path) -> None:
     wider = replace(GEMM, grid_dim=sc.Dim3(x=64, y=1, z=1))
     assert told(dump(build.graph(NORM, wider)), golden)[:7] == [
-        "graph 'g0': not as in the golden",
+        "graph 'g0': differs from the golden",
         "",
         "updatable: 1 of 1 graph with findings",
-        "without a driver profile: what only a measurement shows is left open (--profile, sigcontract doctor)",
+        "without a driver profile, effects that need a measurement are undetermined (--profile, sigcontract doctor)",
         "",
         "g0: 2 nodes; update: updatable",
         "  ~ gemm: grid 8x1x1 → 64x1x1, node 1",
@@ -43,7 +43,7 @@ def test_causes_come_first(golden: Path) -> None:
 def test_a_missing_golden_shows_what_was_recorded(tmp_path: Path) -> None:
     lines = told(dump(*[build.graph(NORM, GEMM)] * 8), tmp_path / "none.json")
     assert lines[:3] == [
-        "there is no golden yet for graphs 'g0', 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more",
+        "no golden yet for graphs 'g0', 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more",
         "",
         "g0: 2 nodes (2 kernel), 1 edge",
     ]
@@ -53,10 +53,10 @@ def test_a_missing_golden_shows_what_was_recorded(tmp_path: Path) -> None:
 def test_a_golden_of_other_graphs_and_another_driver_is_named_as_such(golden: Path) -> None:
     lines = told(dump(build.graph(NORM), build.graph(GEMM), cuda_driver_version=12080), golden)
     assert " ".join(lines[:4]) == (
-        "graphs 'g0', 'g1': not as in the golden "
-        "the golden is of graph 'g0': graphs were added, removed or renamed, or the file was copied "
-        "the golden was recorded under CUDA 13.0, driver 580.159.04, NVIDIA H200, this is CUDA 12.8, driver "
-        "580.159.04, NVIDIA H200: libraries choose kernels by device and driver"
+        "graphs 'g0', 'g1': differs from the golden "
+        "the golden has graph 'g0': graphs were added, removed or renamed, or the file was copied "
+        "the golden is from CUDA 13.0, driver 580.159.04, NVIDIA H200, the recording from CUDA 12.8, driver "
+        "580.159.04, NVIDIA H200: libraries select kernels by device and driver"
     )
 
 
@@ -66,5 +66,5 @@ def test_a_graph_in_a_message_folds_its_layers_and_is_cut() -> None:
     assert "50 times these 2 nodes, up to node 99:" in lines
     different = graph_lines(build.graph(*(kernel(name=f"k{'x' * n}", func=n, grid=n + 1) for n in range(60))), most=10)
     assert len(different) == 12
-    assert different[-1] == "… and more; `sigcontract show` draws all of it"
+    assert different[-1] == "… cut; `sigcontract show` draws the whole graph"
     assert graph_lines(build.graph()) == ["0 nodes, 0 edges"]

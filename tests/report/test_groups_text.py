@@ -32,16 +32,16 @@ PAGE = Path(__file__).parents[2] / "docs" / "diff.md"
 GOLDEN = """\
 share: 3 graphs, 2 executables (1 fewer, 350 kB to 2.7 MB)
   bs=1, bs=2
-    nearest is clustered, kept apart by
+    closest match: clustered; differences:
       nodes[0].attributes[cluster_dimension] 2x1x1 → none  stale  kernel.cluster-dim, at 264 nodes
   alone: clustered
-    nearest is bs=1, kept apart by
+    closest match: bs=1; differences:
       nodes[0].attributes[cluster_dimension] none → 2x1x1  stale  kernel.cluster-dim, at 264 nodes
 
 memory is an estimate, low: 350 kB per executable of 264 nodes, measured on an H200 under driver 580.159.04; \
 high: 10,240 bytes a node, as CCCL reckons
-an executable runs one launch at a time: graphs of one group that ran at once on several streams would wait for \
-each other; dumps do not record streams, so look before you share
+launches of one executable are serialized: graphs of one group that run concurrently on several streams wait for \
+each other; dumps do not record streams, so check before you share
 """
 
 
@@ -58,21 +58,21 @@ def test_groups_near_misses_and_savings_are_shown() -> None:
 
 def test_with_several_dumps_each_graph_names_its_file() -> None:
     shown = rendered([SERVER, SERVER], "portable", ("a", "b")).splitlines()
-    assert shown[0] == "portable: 6 graphs, 3 groups of the same in any process"
+    assert shown[0] == "portable: 6 graphs, 3 groups equal across processes"
     assert "  a: bs=1, b: bs=1" in shown
 
 
 def test_a_graph_without_another_says_so() -> None:
     alone = replace(SERVER, graphs=SERVER.graphs[:1])
     shown = rendered([alone], "share", ("a",))
-    assert shown == "share: 1 graph, 1 executable\n  alone: bs=1; there is no other to compare it with\n"
+    assert shown == "share: 1 graph, 1 executable\n  alone: bs=1; no other graph to compare with\n"
 
 
 def test_the_text_is_bounded_however_many_graphs_share_with_none() -> None:
     graphs = tuple(LabeledGraph(label=f"g{i}", graph=graph(kernel(name=f"k{i}"))) for i in range(500))
     shown = rendered([replace(SERVER, graphs=graphs)], "share", ("a",)).splitlines()
     assert len(shown) < 60
-    assert shown[-1] == "  and 488 more graphs that share with none; --format json lists them"
+    assert shown[-1] == "  and 488 more graphs that share with no other; --format json lists them"
 
 
 def test_labels_cannot_move_the_cursor() -> None:

@@ -14,16 +14,25 @@ from msgspec.structs import replace
 
 import sigcontract as sc
 from sigcontract.cli.main import main
-from sigcontract.compare import compare_dumps
-from sigcontract.fleet import compare_fleet
-from sigcontract.report.html_diff import diff_html
+from sigcontract.compare import DumpComparison, compare_dumps
+from sigcontract.contract import check_dump, load_contract
+from sigcontract.fleet import compare_by_rank, compare_fleet
+from sigcontract.model import GroupsReport
+from sigcontract.profiles import shipped_profile
+from sigcontract.report import demangle
+from sigcontract.report.html_check import check_html
+from sigcontract.report.html_diff import RanksPage, diff_html
 from sigcontract.report.html_filter import filter_bar
 from sigcontract.report.html_fleet import fleet_html
+from sigcontract.report.html_groups import groups_html
 from sigcontract.report.html_nodes import NodeTables
 from sigcontract.report.html_page import element, page
+from sigcontract.report.html_profile import profile_html
 from sigcontract.report.html_show import show_html
+from sigcontract.update import MEMORY_SOURCE, group_dumps
 from tests.architecture.source import ROOT
 from tests.compare.dumps import again, dump, kernel
+from tests.contract.contracts import TODAY, written
 from tests.fleet.ranks import job, saved
 from tests.strategies import graphs
 from tests.update import build
@@ -72,6 +81,17 @@ class Page(HTMLParser):
         return found
 
 
+#: Every kind of page.
+KINDS = ("diff", "ranks", "check", "groups", "show", "profile", "fleet")
+PROFILE = shipped_profile("nvidia-h200-cuda-13.0")
+
+
+def ranks_page(old: Path, new: Path) -> str:
+    """Return the page of two folders."""
+    drawn = RanksPage()
+    return drawn.html(compare_by_rank([str(old)], [str(new)], on_diff=drawn.add))
+
+
 def pages(name: str, folder: Path) -> dict[str, str]:
     """Return one page of each kind, with that name wherever a file can bring one."""
     one, two = build.graph(NORM, replace(GEMM, name=name)), build.graph(replace(NORM, name=f"{name}2"), GEMM)
@@ -79,9 +99,50 @@ def pages(name: str, folder: Path) -> dict[str, str]:
     labelled = replace(new, graphs=(sc.LabeledGraph(label=f"g0{name}", graph=two),))
     ranks = job([64, 64, 128])
     odd = [replace(each, graphs=tuple(replace(g, label=f"{g.label}{name}") for g in each.graphs)) for each in ranks]
+    for run, of_ranks in (("before", ranks), ("after", odd)):
+        (folder / run).mkdir()
+        saved(folder / run, of_ranks)
+    # Kernels by a pattern, and a suppression that is not used, of that name; another graph than the golden one's.
+    text = f"""
+golden = "old.dump.json"
+[[graph]]
+[[graph.kernel]]
+name = {json.dumps(name)}
+[[suppress]]
+rule = "kernel.cluster-dim"
+reason = {json.dumps(name)}
+expires = 2999-12-31
+"""
+    found: list[tuple[str, DumpComparison]] = []
+    report = check_dump(
+        labelled,
+        load_contract(written(folder, text, old=old)),
+        dump_name=name,
+        today=TODAY,
+        demangle=demangle,
+        on_comparison=lambda golden, comparison: found.append((golden, comparison)),
+    )
+    groups = GroupsReport(
+        dumps=(name,),
+        gaps=(),
+        profile=name,
+        flags=0,
+        memory_source=MEMORY_SOURCE,
+        policies=group_dumps([replace(labelled, graphs=(*labelled.graphs, *old.graphs))], ["share", "exact"], None),
+    )
+    profile = replace(
+        PROFILE,
+        id=name,
+        device_name=name,
+        attributes=tuple(replace(entry, note=name) for entry in PROFILE.attributes),
+    )
     return {
         "diff": diff_html(compare_dumps(old, labelled)),
+        "ranks": ranks_page(folder / "before", folder / "after"),
+        "check": check_html(report, found),
+        "groups": groups_html(groups),
         "show": show_html(labelled),
+        "profile": profile_html(profile),
         "fleet": fleet_html(compare_fleet(saved(folder, odd))),
     }
 
@@ -93,7 +154,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
     return {kind: Page(html) for kind, html in found.items()}
 
 
-@pytest.mark.parametrize("kind", ["diff", "show", "fleet"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_loaded_and_the_policy_allows_the_page_s_own_style_and_script_alone(
     hostile: dict[str, Page], kind: str
 ) -> None:
@@ -113,7 +174,7 @@ def test_nothing_is_loaded_and_the_policy_allows_the_page_s_own_style_and_script
     assert {tag for tag, _ in found.elements} & {"link", "img", "iframe", "object", "embed", "base"} == set()
 
 
-@pytest.mark.parametrize("kind", ["diff", "show", "fleet"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_names_are_text(hostile: dict[str, Page], kind: str) -> None:
     found = hostile[kind]
     assert len(found.scripts) == 2
@@ -239,7 +300,95 @@ def test_the_commands_write_pages(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>\n<html")
     assert main(["show", str(DUMPS[0]), "--format", "html", "--graph", "scale"]) == 0
     assert Page(capsys.readouterr().out).data()["kind"] == "show"
-    assert main(["show", "nvidia-h200-cuda-13.0", "--format", "html"]) == 2
+    assert main(["show", "nvidia-h200-cuda-13.0", "--format", "html"]) == 0
+    assert Page(capsys.readouterr().out).data()["kind"] == "profile"
     saved(tmp_path, job([64, 64]))
     assert main(["fleet", str(tmp_path), "--format", "html"]) == 0
     assert "fleet" in capsys.readouterr().out
+
+
+def test_the_page_of_a_contract_has_what_failed_first_its_graphs_and_what_became_of_suppressions(
+    tmp_path: Path,
+) -> None:
+    wider = replace(GEMM, grid_dim=sc.Dim3(x=64, y=1, z=1))
+    text = """
+golden = "old.dump.json"
+[[graph]]
+[[graph.kernel]]
+name = "gemm"
+count = 2
+[[suppress]]
+rule = "kernel.block-dim"
+reason = "nobody knows any more"
+expires = 2999-12-31
+[[suppress]]
+rule = "kernel.priority"
+reason = "for the release"
+expires = 2026-01-01
+"""
+    old, new = dump(build.graph(NORM, GEMM), build.graph(NORM)), again(build.graph(NORM, wider), build.graph(NORM))
+    found: list[tuple[str, DumpComparison]] = []
+    report = check_dump(
+        new,
+        load_contract(written(tmp_path, text, old=old)),
+        dump_name="new.dump.json",
+        today=TODAY,
+        demangle=demangle,
+        on_comparison=lambda golden, comparison: found.append((golden, comparison)),
+    )
+    shown = Page(check_html(report, found))
+    checks = shown.texts[shown.texts.index("Checks") : shown.texts.index("Suppressions")]
+    answers = [text for text in checks if text in ("failed", "undetermined", "passed")]
+    assert answers == ["failed"] * 4 + ["passed"] * 4
+    assert {"unused", "expired", "nobody knows any more", "for the release"} <= set(shown.texts)
+    # The graph that agrees is not drawn; the other is, with its node marked.
+    (drawn,) = shown.data()["graphs"]
+    assert (drawn["label"], [row[4] for row in drawn["rows"]]) == ("g0", [0, 1])
+
+
+def test_a_graph_that_two_clauses_are_about_is_drawn_once(tmp_path: Path) -> None:
+    wider = replace(GEMM, grid_dim=sc.Dim3(x=64, y=1, z=1))
+    text = 'golden = "old.dump.json"\n[[graph]]\n[[graph]]\nlabel = "g0"\n'
+    found: list[tuple[str, DumpComparison]] = []
+    report = check_dump(
+        again(build.graph(wider)),
+        load_contract(written(tmp_path, text, old=dump(build.graph(GEMM)))),
+        dump_name="new.dump.json",
+        today=TODAY,
+        demangle=demangle,
+        on_comparison=lambda golden, comparison: found.append((golden, comparison)),
+    )
+    assert len(found) == 2
+    assert len(Page(check_html(report, found)).data()["graphs"]) == 1
+
+
+def test_the_page_of_two_runs_has_a_row_for_each_distinct_pair_and_every_gap(tmp_path: Path) -> None:
+    for run, tiles in (("before", [64, 64, 128]), ("after", [64, 64, 64])):
+        (tmp_path / run).mkdir()
+        saved(tmp_path / run, job(tiles))
+    (tmp_path / "after" / "rank1-pid4001.dump.json").unlink()
+    shown = Page(ranks_page(tmp_path / "before", tmp_path / "after"))
+    assert [text for text in shown.texts if text.startswith("rank ")] == [
+        "rank 1: no comparable new dump",
+        "rank 0",
+        "rank 2",
+        "rank 2: bs=1, bs=2",
+    ]
+    assert [graph["label"] for graph in shown.data()["graphs"]] == ["rank 2: bs=1, bs=2"]
+
+
+def test_the_page_of_groups_has_every_group_with_what_keeps_it_apart() -> None:
+    one, two = build.graph(NORM), build.graph(replace(NORM, name="other", kern=9, func=9))
+    found = replace(dump(one, one, two), profile=None)
+    report = GroupsReport(
+        dumps=("a.json",),
+        gaps=(),
+        profile=None,
+        flags=0,
+        memory_source=MEMORY_SOURCE,
+        policies=group_dumps([found], ["share"], None),
+    )
+    shown = Page(groups_html(report))
+    rows = [attributes for tag, attributes in shown.elements if tag == "tr" and "data-rules" in attributes]
+    assert [row["data-rules"] for row in rows] == ["kernel.function", "kernel.function"]
+    assert "g0, g1" in shown.texts

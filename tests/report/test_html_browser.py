@@ -10,10 +10,24 @@ import pytest
 from msgspec.structs import replace
 
 import sigcontract as sc
-from sigcontract.compare import compare_dumps
-from sigcontract.fleet import compare_fleet
-from sigcontract.report import diff_html, fleet_html, show_html
+from sigcontract.compare import DumpComparison, compare_dumps
+from sigcontract.contract import check_dump, load_contract
+from sigcontract.fleet import compare_by_rank, compare_fleet
+from sigcontract.model import GroupsReport
+from sigcontract.profiles import shipped_profile
+from sigcontract.report import (
+    RanksPage,
+    check_html,
+    demangle,
+    diff_html,
+    fleet_html,
+    groups_html,
+    profile_html,
+    show_html,
+)
+from sigcontract.update import MEMORY_SOURCE, group_dumps
 from tests.compare.dumps import again, dump, kernel
+from tests.contract.contracts import TODAY, written
 from tests.fleet.ranks import job, saved
 from tests.update import build
 
@@ -221,3 +235,101 @@ def test_the_rank_matrix_shows_who_deviates(browser: Browser, tmp_path: Path) ->
     assert fleet.texts("#causes tbody tr") == []
     assert fleet.problems == []
     fleet.page.context.close()
+
+
+def check_page(folder: Path) -> str:
+    """Return the page of a contract that the new graph does not keep."""
+    text = 'golden = "old.dump.json"\n[[graph]]\n[[graph.kernel]]\nname = "gemm"\ncount = 12\n'
+    found: list[tuple[str, DumpComparison]] = []
+    report = check_dump(
+        again(NEW),
+        load_contract(written(folder, text, old=dump(OLD))),
+        dump_name="new.dump.json",
+        today=TODAY,
+        demangle=demangle,
+        on_comparison=lambda golden, comparison: found.append((golden, comparison)),
+    )
+    return check_html(report, found)
+
+
+def ranks_page(folder: Path) -> str:
+    """Return the page of two runs; the GEMM of rank 2 changed."""
+    for run, tiles in (("before", [64, 64, 128]), ("after", [64, 64, 64])):
+        (folder / run).mkdir()
+        saved(folder / run, job(tiles))
+    drawn = RanksPage()
+    return drawn.html(compare_by_rank([str(folder / "before")], [str(folder / "after")], on_diff=drawn.add))
+
+
+def groups_page(folder: Path) -> str:  # noqa: ARG001  as the others
+    """Return the page of three graphs, one of which has another kernel of a hostile name."""
+    apart = dump(build.graph(NORM), build.graph(NORM), build.graph(OTHER))
+    policies = group_dumps([apart], ["share"], None)
+    return groups_html(
+        GroupsReport(dumps=("a.json",), gaps=(), profile=None, flags=0, memory_source=MEMORY_SOURCE, policies=policies)
+    )
+
+
+def profile_page(folder: Path) -> str:  # noqa: ARG001  as the others
+    """Return the page of a shipped profile."""
+    return profile_html(shipped_profile("nvidia-h200-cuda-13.0"))
+
+
+PAGES = {"check": check_page, "ranks": ranks_page, "groups": groups_page, "profile": profile_page}
+
+
+@pytest.fixture(params=PAGES)
+def any_page(browser: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Opened]:
+    """Return each of the other pages on a phone in the dark; at the end, nothing was loaded or complained of."""
+    path = tmp_path / f"{request.param}.html"
+    path.write_text(PAGES[request.param](tmp_path), encoding="utf-8")
+    found = Opened(browser, path, viewport={"width": 360, "height": 700}, color_scheme="dark")
+    yield found
+    assert found.problems == []
+    assert found.requests == [path.as_uri()]
+    found.page.context.close()
+
+
+def test_every_page_fits_a_phone_filters_by_name_and_prints(any_page: Opened) -> None:
+    page = any_page.page
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    rows = len(any_page.texts("tr[data-text]"))
+    assert rows > 1
+    assert any_page.texts("#filter output") == [f"{rows} of {rows} rows"]
+    page.get_by_label("name").fill("no such name")
+    assert any_page.texts("tr[data-text]") == []
+    assert any_page.texts("#filter output") == [f"0 of {rows} rows"]
+    page.get_by_label("name").fill("")
+    assert len(any_page.texts("tr[data-text]")) == rows
+    page.emulate_media(media="print")
+    assert not page.locator("#filter").is_visible()
+    assert page.locator("img").count() == 0
+
+
+def test_a_check_leads_to_the_node_beside_its_golden(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "check.html"
+    path.write_text(check_page(tmp_path), encoding="utf-8")
+    check = Opened(browser, path)
+    assert check.texts("#checks .badge")[:2] == ["failed", "passed"]
+    assert len(check.texts("button.row.changed")) == 1
+    check.page.locator("#causes button.link").first.click()
+    dialog = check.page.locator("dialog[open]")
+    assert dialog.locator("tbody tr").first.inner_text().split() == ["grid_dim", "8x1x1", "64x1x1"]
+    check.page.keyboard.press("Escape")
+    check.page.get_by_label("rule").select_option("kernel.grid-dim")
+    assert len(check.texts("#differences tbody tr")) == 1
+    assert check.problems == []
+    check.page.context.close()
+
+
+def test_two_runs_show_the_graphs_of_each_pair(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "ranks.html"
+    path.write_text(ranks_page(tmp_path), encoding="utf-8")
+    ranks = Opened(browser, path)
+    assert ranks.texts("details.graph summary")[0].startswith("updatable rank 2: bs=1, bs=2")
+    assert "gemm_tile128x64" in ranks.texts("button.row.changed .old")[0]
+    ranks.page.get_by_label("name").fill("gemm_tile128")
+    assert len(ranks.texts("button.row")) == 1
+    assert ranks.problems == []
+    ranks.page.context.close()

@@ -17,10 +17,10 @@ def shown(held: GraphSignature, candidate: GraphSignature, label: str = "b", fix
 def test_what_is_stale_is_told_before_what_is_carried() -> None:
     lines = shown(graph(kernel()), graph(kernel(cluster(2), grid=9)), fixed="a").splitlines()
     assert lines[:4] == [
-        "a → b: stale: the driver reports SUCCESS and goes on launching old values: instantiate anew",
-        "first launched with a, which fixes what is stale",
+        "a → b: stale: the driver reports SUCCESS and keeps launching old values: instantiate anew",
+        "first launched with a, whose values can stay stale",
         "cuGraphExecUpdate: SUCCESS (0)",
-        "without a driver profile: what only a measurement shows is left open (--profile)",
+        "without a driver profile, effects that need a measurement are undetermined (--profile)",
     ]
     assert [line.split()[-1] for line in lines[5:7]] == ["kernel.cluster-dim", "kernel.grid-dim"]
 

@@ -145,7 +145,7 @@ def test_executables_are_counted_and_a_limit_shows_what_keeps_graphs_apart(tmp_p
     assert ask([narrow, wide], "exact") == 2
     said = failure(lambda: ask([narrow, build.graph(TAIL)], at_most=1))
     assert said.startswith("expected at most 1 executable under share, found 2\n\nshare: 2 graphs, 2 executables\n")
-    assert "alone: graph 0\n    nearest is graph 1, kept apart by\n" in said
+    assert "alone: graph 0\n    closest match: graph 1; differences:\n" in said
 
 
 def test_executables_of_what_may_be_missing_are_not_counted(tmp_path: Path) -> None:

@@ -167,6 +167,4 @@ def test_nodes_are_followed_through_the_pairing_and_into_children() -> None:
 def test_the_state_of_another_executable_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="another graph") as caught:
         predict_update(FOUR, TWO, H200, state_after(TWO))
-    assert str(caught.value) == (
-        "fixed is the state of an exec that holds another graph than held; pass held=fixed.held"
-    )
+    assert str(caught.value) == ("the exec of fixed holds another graph than held; pass held=fixed.held")

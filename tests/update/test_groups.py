@@ -204,7 +204,7 @@ def test_a_label_that_stands_for_two_graphs_is_refused() -> None:
     twice = replace(SERVER, graphs=SERVER.graphs * 2)
     with pytest.raises(NotComparableError) as caught:
         group_dumps([SERVER, twice], ["share"], H200)
-    assert str(caught.value) == "dump 2 of 2 has 2 graphs labelled 'bs1'; give each graph a label of its own"
+    assert str(caught.value) == "dump 2 of 2 has 2 graphs labelled 'bs1'; give each graph its own label"
     assert caught.value.code == "label_repeated"
 
 
@@ -215,5 +215,5 @@ def test_dumps_that_cannot_speak_for_their_process_are_named() -> None:
 
 
 def test_an_unknown_policy_is_refused() -> None:
-    with pytest.raises(UsageError, match="no policy is called 'strict'"):
+    with pytest.raises(UsageError, match="no policy 'strict'"):
         group_dumps([SERVER], ["strict"])

@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.cover import fewest_groups, proven_pairs
 from lab.histories import exec_state_histories, rule_histories, summary, tally
 from sigcontract.driver import read_graph
-from sigcontract.model import SignatureDump, UpdateResult, Verdict
+from sigcontract.model import UpdateResult, Verdict
 from sigcontract.update import ExecState, predict_update
-from sigcontract.wire import load
 from tests.driver.test_described_graphs import FakeGround, built
 from tests.update.build import H200
 from tests.update.test_exec_state import MEASURED_ELSEWHERE
@@ -94,17 +92,3 @@ def test_a_kernel_that_did_not_run_is_called_stale(location: str, start: str) ->
             state = state.used() if walk.launch_between else state
     assert prediction is not None
     assert prediction.verdict is Verdict.STALE
-
-
-def test_the_sizes_of_a_transformer_block_may_share_one_executable() -> None:
-    """Where clusters and functions differ, so does the grid: no update depends on what else runs on the device."""
-    dump = load(Path(__file__).parents[2] / "examples" / "torch-block.dump.json", expect=SignatureDump)
-    graphs = [entry.graph for entry in dump.graphs]
-    assert fewest_groups(len(graphs), proven_pairs(graphs, H200)) == [list(range(len(graphs)))]
-    assert len(proven_pairs(graphs, MEASURED_ELSEWHERE)) < len(proven_pairs(graphs, H200))
-
-
-def test_the_fewest_groups_are_exact() -> None:
-    assert fewest_groups(3, set()) == [[0], [1], [2]]
-    assert fewest_groups(4, {(0, 1), (1, 2), (2, 3)}) == [[0, 1], [2, 3]]
-    assert len(fewest_groups(5, {(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)})) == 3

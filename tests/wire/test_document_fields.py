@@ -108,7 +108,7 @@ def test_a_fault_between_parts_has_its_location_and_the_value_there() -> None:
     ("value", "location", "message"),
     [
         (5, ("dump",), "Input should be a valid dictionary"),
-        ({"document": 1}, ("dump",), 'no "document" names the kind of this file; it is none of sigcontract'),
+        ({"document": 1}, ("dump",), 'Not a sigcontract file: top-level "document" is missing'),
         (
             {"document": "sigcontract.profile", "version": 1},
             ("dump", "document"),

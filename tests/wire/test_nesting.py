@@ -98,7 +98,7 @@ def test_patterns_see_deep_values_among_rows(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("key", [b"\x01", b"\x91\x01", b"\xc4\x01a", b"\xc0", b"\x80"])
 def test_a_key_of_message_pack_is_a_string(key: bytes) -> None:
     data = encoded(document([], [], []), text=False).removesuffix(b"\x80") + b"\x81\xa1x\x81" + key + b"\x01"
-    with pytest.raises(InvariantError, match="the key of a map is a string; this one is not") as caught:
+    with pytest.raises(InvariantError, match="map keys must be strings") as caught:
         codec.decode(data)
     assert caught.value.path == "$.extensions"
     assert codec.faults(data)

@@ -131,7 +131,7 @@ def test_a_draft_follows_the_records_and_a_release_never_changes(
     with monkeypatch.context() as patched:
         patched.setattr(schema_module, "_DIALECT", "another")
         assert check_files(tmp_path)[:2] == [
-            "sigcontract.dump-1.schema.json is not what the records say; write the files again",
+            "sigcontract.dump-1.schema.json does not match the records; write the files again",
             "sigcontract.dump-1.schema.json has another sha256 than index.json says; write the files again",
         ]
         write_files(tmp_path)
@@ -142,7 +142,7 @@ def test_a_draft_follows_the_records_and_a_release_never_changes(
         patched.setattr(schema_module, "_DIALECT", "another")
         assert (
             "sigcontract.dump-1.schema.json has another sha256 than index.json says; "
-            "it is released and cannot change: make a new version"
+            "it is released and cannot change: add a new version"
         ) in check_files(tmp_path)
         before = sorted((file.name, file.read_bytes()) for file in tmp_path.iterdir())
         with pytest.raises(UsageError, match=r"make a new version of sigcontract\.dump"):
@@ -184,7 +184,7 @@ def test_only_the_wording_of_a_released_schema_may_change(tmp_path: Path, monkey
     before = (tmp_path / "index.json").read_bytes()
     monkeypatch.setattr(AttributeProfile, "__doc__", "Better words.")
     assert check_files(tmp_path) == [
-        "sigcontract.profile-1.schema.json is not what the records say; write the files again"
+        "sigcontract.profile-1.schema.json does not match the records; write the files again"
     ]
     write_files(tmp_path)
     assert check_files(tmp_path) == []
@@ -198,8 +198,8 @@ def test_a_missing_or_a_foreign_file_is_out_of_step(tmp_path: Path) -> None:
     index = {"schemas": [*_entries(tmp_path), _entries(tmp_path)[0] | {"file": "old-0.schema.json"}]}
     (tmp_path / "index.json").write_text(json.dumps(index))
     assert check_files(tmp_path) == [
-        "sigcontract.diff-1.schema.json is not what the records say; write the files again",
-        "old-0.schema.json is in index.json, and no such document is read",
+        "sigcontract.diff-1.schema.json does not match the records; write the files again",
+        "old-0.schema.json is in index.json, but no such document exists",
     ]
 
 
@@ -213,7 +213,7 @@ def test_the_files_are_written_from_a_command_line(tmp_path: Path) -> None:
     failed = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == (
-        "sigcontract.dump-1.schema.json is released and cannot change; make a new version of sigcontract.dump\n"
+        "sigcontract.dump-1.schema.json is released and cannot change; add a new version of sigcontract.dump\n"
     )
 
 
