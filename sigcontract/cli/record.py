@@ -113,9 +113,9 @@ def _parse(
     namespace: argparse.Namespace | None = None,
 ) -> tuple[argparse.Namespace, list[str]]:
     """Parse up to ``--`` or ``-m``; the rest belongs to the program."""
-    place = next((place for place, word in enumerate(arguments) if word in ("--", "-m")), len(arguments))
-    args, rest = parse(arguments[:place], namespace)
-    word, after = arguments[place : place + 1], arguments[place + 1 :]
+    index = next((index for index, word in enumerate(arguments) if word in ("--", "-m")), len(arguments))
+    args, rest = parse(arguments[:index], namespace)
+    word, after = arguments[index : index + 1], arguments[index + 1 :]
     if args.program:  # the program may use -m too: record -o dumps python -m serve
         args.command = [*args.program, *word, *after]
     elif word == ["-m"]:

@@ -99,7 +99,7 @@ def graph_clauses(file: ContractFile) -> list[tuple[str, GraphClause]]:
     contract = file.contract
     if not contract.graph and contract.golden is not None:
         return [("golden", GraphClause(at_least=0))]
-    return [(f"graph[{place}]", clause) for place, clause in enumerate(contract.graph)]
+    return [(f"graph[{index}]", clause) for index, clause in enumerate(contract.graph)]
 
 
 def _checks(

@@ -117,13 +117,13 @@ def _faults(contract: Contract) -> Iterator[RecordError]:
     yield from _policy_faults(contract.policy, "$.policy")
     yield from _field_faults(contract.vary, "$.vary")
     yield from _rule_faults(contract.rules, "$.rules", names)
-    for place, clause in enumerate(contract.graph):
-        yield from _clause_faults(clause, contract, f"$.graph[{place}]", names)
-    for place, executables in enumerate(contract.executables):
-        yield from _policy_faults(executables.policy, f"$.executables[{place}].policy")
+    for index, clause in enumerate(contract.graph):
+        yield from _clause_faults(clause, contract, f"$.graph[{index}]", names)
+    for index, executables in enumerate(contract.executables):
+        yield from _policy_faults(executables.policy, f"$.executables[{index}].policy")
     known = CLAUSE_RULES.keys() | RULES.keys()
-    for place, suppression in enumerate(contract.suppress):
-        path = f"$.suppress[{place}]"
+    for index, suppression in enumerate(contract.suppress):
+        path = f"$.suppress[{index}]"
         yield from names.faults(suppression.rule, f"{path}.rule", known)
         if not suppression.reason.strip():
             yield InvariantError("a suppression needs a reason", path=f"{path}.reason")
@@ -223,10 +223,10 @@ class _Names:
 
 
 def _field_faults(fields: tuple[str, ...], path: str) -> Iterator[RecordError]:
-    for place, field in enumerate(fields):
+    for index, field in enumerate(fields):
         first, bracket, rest = field.partition(".")[0].partition("[")
         attribute = rest.removesuffix("]")
         if first not in _FIELDS:
-            yield InvariantError(f"no node has a field {first!r}", path=f"{path}[{place}]")
+            yield InvariantError(f"no node has a field {first!r}", path=f"{path}[{index}]")
         elif first == "attributes" and bracket and attribute not in _ATTRIBUTES and not attribute.isdecimal():
-            yield InvariantError(f"no launch attribute {attribute!r}", path=f"{path}[{place}]")
+            yield InvariantError(f"no launch attribute {attribute!r}", path=f"{path}[{index}]")

@@ -110,19 +110,19 @@ def graph_structure_checks(
                     expected=f"{bounds_words(wanted)} programmatic edges",
                     found=str(edges),
                 )
-            for place, kernel in enumerate(clause.kernel):
-                yield _kernel(file, f"{path}.kernel[{place}]", kernel, entry, demangle)
+            for index, kernel in enumerate(clause.kernel):
+                yield _kernel(file, f"{path}.kernel[{index}]", kernel, entry, demangle)
 
 
 def executables_checks(dump: SignatureDump, file: ContractFile, profile: DriverProfile | None) -> Iterator[ClauseCheck]:
     """Check the number of executables under each policy with a clause."""
-    for place, clause in enumerate(file.contract.executables):
+    for index, clause in enumerate(file.contract.executables):
         counted = replace(dump, graphs=tuple(entry for entry in dump.graphs if matches(clause.label, entry.label)))
         (groups,) = group_dumps([counted], [clause.policy], profile, nearest=0)
         partial = not (dump.complete and dump.graphs)
         yield clause_check(
             file,
-            f"executables[{place}]",
+            f"executables[{index}]",
             "contract.executables",
             answer=answer_of_bounds(groups.executables, None if partial else groups.executables, (0, clause.at_most)),
             expected=f"at most {clause.at_most} executables under {clause.policy} for graphs labelled {clause.label}",

@@ -4,7 +4,7 @@ from sigcontract.model import Verdict
 from sigcontract.report.cases import cases_of
 from sigcontract.report.github import command
 from sigcontract.report.names import safe
-from sigcontract.report.outcome import Case, Outcome, Place
+from sigcontract.report.outcome import Case, Outcome, SourceLocation
 from sigcontract.report.phrases import counted
 
 __all__ = ["annotations"]
@@ -23,7 +23,7 @@ def annotations(outcome: Outcome) -> str:
     cases = sorted((case for case in found if case.answer != "passed"), key=lambda case: _ORDER.index(case.answer))
     lines = [_annotation(case) for case in cases]
     lines += [
-        command("notice", safe(case.name), result.message, result.place or Place(""))
+        command("notice", safe(case.name), result.message, result.location or SourceLocation(""))
         for case in found
         for result in case.results
         if result.remark
@@ -41,8 +41,8 @@ def _annotation(case: Case) -> str:
         lines.append(f"… and {len(kept) - _RESULTS} more")
     if case.note is not None and not any(case.note in line for line in lines):
         lines.append(case.note)
-    place = next((result.place for result in kept if result.place is not None), None)
+    location = next((result.location for result in kept if result.location is not None), None)
     related = next((result.related for result in kept if result.related is not None), None)
-    if place is not None and place.line is None and related is not None:
-        place = related
-    return command(_LEVELS[case.answer], safe(case.name), "\n".join(lines), place or Place(""))
+    if location is not None and location.line is None and related is not None:
+        location = related
+    return command(_LEVELS[case.answer], safe(case.name), "\n".join(lines), location or SourceLocation(""))

@@ -21,12 +21,12 @@ from sigcontract.model import (
 )
 from sigcontract.report.contract_text import suppression_words
 from sigcontract.report.names import safe, shortened
-from sigcontract.report.outcome import Answer, Case, CaseResult, Level, Outcome, Place
+from sigcontract.report.outcome import Answer, Case, CaseResult, Level, Outcome, SourceLocation
 from sigcontract.report.phrases import change_in, label_of, path_of
 from sigcontract.report.ranks_text import what_changed, where_of, who
 from sigcontract.update import RULES
 
-__all__ = ["LEVELS", "cases_of", "place_of_graph"]
+__all__ = ["LEVELS", "cases_of", "location_of_graph"]
 
 #: Level of a finding by its verdict.
 LEVELS: Final[dict[Verdict, Level]] = {
@@ -65,24 +65,24 @@ def cases_of(outcome: Outcome) -> list[Case]:
 
 def _of_diff(diff: DumpDiff, outcome: Outcome, group: str, files: Sequence[str]) -> Iterator[Case]:
     group = group or safe(" → ".join(files))
-    place = Place(files[-1])
+    location = SourceLocation(files[-1])
     if diff.environment:
-        found = tuple(_result(finding, "environment", place) for finding in diff.environment)
+        found = tuple(_result(finding, "environment", location) for finding in diff.environment)
         yield Case(group, "environment", gate(replace(diff, graphs=()), outcome.fail_on), found)
     for graph in diff.graphs:
         alone = replace(diff, environment=(), graphs=(graph,))
-        place = place_of_graph(graph, files, outcome.lines)
-        found = tuple(_result(finding, label_of(graph), place) for finding in graph.findings)
+        location = location_of_graph(graph, files, outcome.lines)
+        found = tuple(_result(finding, label_of(graph), location) for finding in graph.findings)
         yield Case(group, label_of(graph), gate(alone, outcome.fail_on), found)
 
 
-def place_of_graph(graph: GraphDiff | None, files: Sequence[str], lines: Mapping[str, int]) -> Place:
+def location_of_graph(graph: GraphDiff | None, files: Sequence[str], lines: Mapping[str, int]) -> SourceLocation:
     """Return where a graph of a diff is named: in the new dump, or in the old one that alone has it."""
     if graph is None:
-        return Place(files[-1])
+        return SourceLocation(files[-1])
     if graph.new_label is None:
-        return Place(files[0])
-    return Place(files[-1], lines.get(graph.new_label))
+        return SourceLocation(files[0])
+    return SourceLocation(files[-1], lines.get(graph.new_label))
 
 
 def _of_ranks(record: RankDiffs, outcome: Outcome) -> Iterator[Case]:
@@ -98,26 +98,26 @@ def _gap(kind: str, detail: str, *, passes: bool) -> Case:
 
 
 def _of_clause(check: ClauseCheck, report: CheckReport) -> Case:
-    contract = Place(report.contract, check.line)
-    golden = contract if check.golden is None else Place(check.golden, check.golden_line)
+    contract = SourceLocation(report.contract, check.line)
+    golden = contract if check.golden is None else SourceLocation(check.golden, check.golden_line)
     results = tuple(_checked(each, check, golden, contract, report) for each in check.findings)
     if not check.findings and (check.answer != "passed" or check.suppression is not None):
-        place = golden if check.golden_line is not None else contract
-        results = (_whole(check, place, contract, report),)
+        location = golden if check.golden_line is not None else contract
+        results = (_whole(check, location, contract, report),)
     of = "dump" if check.graph is None else safe(check.graph)
     at = f" ({check.clause})" if check.clause else ""
     note = safe(f"agreed: {check.expected}; found: {check.found}" + (f"; {check.advice}" if check.advice else ""))
     return Case(safe(report.contract), f"{check.rule} {of}{at}", check.answer, results, note)
 
 
-def _whole(check: ClauseCheck, place: Place, contract: Place, report: CheckReport) -> CaseResult:
+def _whole(check: ClauseCheck, location: SourceLocation, contract: SourceLocation, report: CheckReport) -> CaseResult:
     message = f"agreed: {check.expected}\nfound: {check.found}" + (f"\n{check.advice}" if check.advice else "")
     return CaseResult(
         rule=check.rule,
         level=_LEVEL_OF_ANSWER[check.answer],
         message="\n".join(map(safe, message.split("\n"))),
         logical=None if check.graph is None else safe(check.graph),
-        place=place,
+        location=location,
         related=contract,
         passes=check.answer == "passed",
         justification=_justification(check.suppression, report),
@@ -125,7 +125,7 @@ def _whole(check: ClauseCheck, place: Place, contract: Place, report: CheckRepor
 
 
 def _checked(
-    each: CheckedFinding, check: ClauseCheck, golden: Place, contract: Place, report: CheckReport
+    each: CheckedFinding, check: ClauseCheck, golden: SourceLocation, contract: SourceLocation, report: CheckReport
 ) -> CaseResult:
     result = _result(each.finding, "environment" if check.graph is None else safe(check.graph), golden)
     return result._replace(
@@ -146,15 +146,15 @@ def _justification(row: int | None, report: CheckReport) -> str | None:
 def _unused(row: int, report: CheckReport) -> Case:
     use = report.suppressions[row]
     message = f"suppression of {suppression_words(row, report)}"
-    place = Place(report.contract, use.line)
-    result = CaseResult("contract.suppression-unused", "note", message, place=place, passes=True, remark=True)
+    location = SourceLocation(report.contract, use.line)
+    result = CaseResult("contract.suppression-unused", "note", message, location=location, passes=True, remark=True)
     return Case(safe(report.contract), safe(f"{result.rule} {use.rule} ({use.clause})"), "passed", (result,))
 
 
 def _of_groups(report: GroupsReport) -> Iterator[Case]:
     for gap in report.gaps:
         file = report.dumps[gap.dump]
-        result = CaseResult(gap.rule, "warning", RULES[gap.rule].why, place=Place(file))
+        result = CaseResult(gap.rule, "warning", RULES[gap.rule].why, location=SourceLocation(file))
         yield Case("gaps", safe(f"{gap.rule}: {file}"), "undetermined", (result,))
     for policy in report.policies:
         for group in policy.groups:
@@ -178,15 +178,15 @@ def _apart(group: GraphGroup, report: GroupsReport) -> Iterator[CaseResult]:
     if not group.alone and group.nearest is not None:
         apart = f"differs from {shortened(group.nearest.graph.label, _NAME)}"
     for finding in findings:
-        result = _result(finding, safe(first.label), Place(report.dumps[first.dump]))
+        result = _result(finding, safe(first.label), SourceLocation(report.dumps[first.dump]))
         yield result._replace(level="note", message=f"{apart}: {result.message}", passes=True)
 
 
 def _of_fleet(report: FleetReport, *, gaps_pass: bool) -> Iterator[Case]:
     for graphs in report.graphs:
         group = _listed(graphs.labels)
-        for place, each in enumerate(graphs.classes):
-            parted = len(graphs.classes) > 1 and place != graphs.expected
+        for index, each in enumerate(graphs.classes):
+            deviates = len(graphs.classes) > 1 and index != graphs.expected
             found = [
                 CaseResult(
                     rule=cause.changes[0].rule if cause.changes else f"fleet.{cause.kind}",
@@ -194,22 +194,26 @@ def _of_fleet(report: FleetReport, *, gaps_pass: bool) -> Iterator[Case]:
                     message=f"{who(each, report)}: {what_changed(cause)}; {where_of(cause, len(graphs.labels))}",
                     verdict=Verdict.worst(change.verdict for change in cause.changes).value,
                     logical=group,
-                    place=Place(report.dumps[each.dumps[0]].file),
+                    location=SourceLocation(report.dumps[each.dumps[0]].file),
                     subject=cause.subject,
                 )
                 for cause in each.causes
             ]
-            if parted and not found:
+            if deviates and not found:
                 message = f"{who(each, report)} differs by digest"
-                found = [CaseResult("fleet.class", "error", message, place=Place(report.dumps[each.dumps[0]].file))]
-            answer: Answer = "failed" if parted else "passed"
+                found = [
+                    CaseResult(
+                        "fleet.class", "error", message, location=SourceLocation(report.dumps[each.dumps[0]].file)
+                    )
+                ]
+            answer: Answer = "failed" if deviates else "passed"
             named = f"{safe(graphs.group)}: " if graphs.group is not None else ""
-            yield Case(group, f"{named}{who(each, report)}", answer, tuple(found) if parted else ())
+            yield Case(group, f"{named}{who(each, report)}", answer, tuple(found) if deviates else ())
     for gap in report.gaps:
         yield _gap(gap.kind, gap.detail, passes=gaps_pass)
 
 
-def _result(finding: Finding, where: str, place: Place) -> CaseResult:
+def _result(finding: Finding, where: str, location: SourceLocation) -> CaseResult:
     subject = f" ({shortened(finding.subject, _NAME)})" if finding.subject else ""
     return CaseResult(
         rule=finding.rule,
@@ -217,6 +221,6 @@ def _result(finding: Finding, where: str, place: Place) -> CaseResult:
         message=f"{where}: {path_of(finding)}{subject}: {change_in(finding)}: {finding.verdict}",
         verdict=finding.verdict.value,
         logical=f"{where} {path_of(finding)}",
-        place=place,
+        location=location,
         subject=finding.subject,
     )

@@ -52,7 +52,7 @@ def fleet_html(report: FleetReport) -> str:
 
 def _matrix(graphs: FleetGraphs, report: FleetReport) -> ET.Element:
     """Return one cell per rank: which class it is in over these graphs; the one that others deviate from is 0."""
-    class_of = {row: place for each, place in _places(graphs) for row in graphs.classes[each].dumps}
+    class_of = {row: number for index, number in _numbered_classes(graphs) for row in graphs.classes[index].dumps}
     # Of ranks that are expected to differ, each group has a matrix of its own.
     rows = class_of if graphs.group is not None else range(len(report.dumps))
     ranks = {report.dumps[row].rank for row in range(len(report.dumps))}
@@ -68,20 +68,20 @@ def _matrix(graphs: FleetGraphs, report: FleetReport) -> ET.Element:
     return element("figure", element("figcaption", f"{group}{title}"), matrix)
 
 
-def _places(graphs: FleetGraphs) -> list[tuple[int, int]]:
-    """Return each class with its number on the page: 0 is the one that the others are held against."""
+def _numbered_classes(graphs: FleetGraphs) -> list[tuple[int, int]]:
+    """Return the index of each class and its number on the page; the expected class is 0."""
     base = graphs.expected or 0
-    order = [base, *(number for number in range(len(graphs.classes)) if number != base)]
-    return [(number, place) for place, number in enumerate(order)]
+    order = [base, *(index for index in range(len(graphs.classes)) if index != base)]
+    return [(index, number) for number, index in enumerate(order)]
 
 
-def _cell(row: int, place: int | None, report: FleetReport) -> ET.Element:
+def _cell(row: int, number: int | None, report: FleetReport) -> ET.Element:
     dump = report.dumps[row]
     rank = "?" if dump.rank is None else str(dump.rank)
     where = f"{dump.file if dump.rank is None else f'rank {rank}'}{f' on {dump.hostname}' if dump.hostname else ''}"
-    if place is None:
+    if number is None:
         return _box(rank, "-", f"{where}: does not have these graphs", "none")
-    return _box(rank, str(place), f"{where}: class {place}", f"class{min(place, _COLORS)}")
+    return _box(rank, str(number), f"{where}: class {number}", f"class{min(number, _COLORS)}")
 
 
 def _missing(rank: int) -> ET.Element:
@@ -93,16 +93,16 @@ def _box(rank: str, text: str, said: str, color: str) -> ET.Element:
 
 
 def _cause_rows(graphs: FleetGraphs, report: FleetReport) -> Iterator[ET.Element]:
-    for number, place in _places(graphs):
-        each = graphs.classes[number]
-        if place and not each.causes:
-            yield _row(each, place, report, None, len(graphs.labels))
+    for index, number in _numbered_classes(graphs):
+        each = graphs.classes[index]
+        if number and not each.causes:
+            yield _row(each, number, report, None, len(graphs.labels))
         for cause in each.causes:
-            yield _row(each, place, report, cause, len(graphs.labels))
+            yield _row(each, number, report, cause, len(graphs.labels))
 
 
-def _row(each: FleetClass, place: int, report: FleetReport, cause: FleetCause | None, labels: int) -> ET.Element:
-    ranks = f"class {place}: {who(each, report)}"
+def _row(each: FleetClass, number: int, report: FleetReport, cause: FleetCause | None, labels: int) -> ET.Element:
+    ranks = f"class {number}: {who(each, report)}"
     if cause is None:
         cells = [
             element("td"),

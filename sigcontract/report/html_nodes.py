@@ -132,7 +132,7 @@ class NodeTables:
     ) -> Iterator[tuple[_Row, Hashable]]:
         """Yield the rows of two graphs in the order of the new one, each with what rows that look alike share."""
         aligned = found.aligned
-        changes = _by_place(found.changes, findings)
+        changes = _by_node(found.changes, findings)
         old_rows, new_rows = (
             dict(_outer(graph, numbers))
             for graph, numbers in ((aligned.old, self._old_numbers), (aligned.new, self._numbers))
@@ -251,7 +251,7 @@ def _outer(
         yield index, held
 
 
-def _by_place(
+def _by_node(
     changes: list[Change], findings: list[dict[str, Any]]
 ) -> dict[tuple[bool, int], list[tuple[int, Hashable]]]:
     """Add what differs to the findings; return, by side and index of a node, their numbers and what looks alike."""
@@ -263,9 +263,9 @@ def _by_place(
         finding = {"rule": rule, "verdict": str(verdict), "evidence": evidence, "words": words}
         values = (family(value) if isinstance(value, str) else value for value in (old, new))
         alike = (rule, field, verdict, *values)
-        for place in change.indices:
-            removed = place.new is None
-            index = place.old if place.new is None else place.new
+        for nodes in change.indices:
+            removed = nodes.new is None
+            index = nodes.old if nodes.new is None else nodes.new
             found.setdefault((removed, index or 0), []).append((len(findings), alike))
         findings.append(finding)
     return found

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from sigcontract.model import CheckReport, DumpDiff, FleetReport, GroupsReport, RankDiffs
 
-__all__ = ["Answer", "Case", "CaseResult", "Level", "Outcome", "Place", "Reportable"]
+__all__ = ["Answer", "Case", "CaseResult", "Level", "Outcome", "Reportable", "SourceLocation"]
 
 #: What a command's status says: 0, 1 and 3.
 Answer = Literal["passed", "failed", "undetermined"]
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     gaps_pass: bool = False
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """A line of a file; None: the file as a whole."""
 
     file: str
@@ -71,7 +71,7 @@ class CaseResult(NamedTuple):
         What an update makes of it; None: it is about no update.
     logical
         Graph and path.
-    place
+    location
         File and line that it is about; None: none.
     related
         The line of the contract that asked.
@@ -90,8 +90,8 @@ class CaseResult(NamedTuple):
     message: str
     verdict: str | None = None
     logical: str | None = None
-    place: Place | None = None
-    related: Place | None = None
+    location: SourceLocation | None = None
+    related: SourceLocation | None = None
     subject: str | None = None
     passes: bool = False
     justification: str | None = None

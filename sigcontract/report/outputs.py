@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 from sigcontract.model import CheckReport, DumpDiff, FleetReport, GroupsReport, RankDiffs
 from sigcontract.report.annotations import annotations
-from sigcontract.report.cases import place_of_graph
+from sigcontract.report.cases import location_of_graph
 from sigcontract.report.contract_markdown import check_markdown
 from sigcontract.report.github import diff_github
 from sigcontract.report.groups_markdown import groups_markdown
@@ -49,7 +49,7 @@ def _markdown(outcome: Outcome) -> str:
 
 def _github(outcome: Outcome) -> str:
     if isinstance(outcome.record, DumpDiff):
-        return diff_github(outcome.record, lambda graph: place_of_graph(graph, outcome.files, outcome.lines))
+        return diff_github(outcome.record, lambda graph: location_of_graph(graph, outcome.files, outcome.lines))
     return annotations(outcome)
 
 

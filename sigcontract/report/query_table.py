@@ -17,7 +17,7 @@ def query_text(result: FleetQueryResult) -> str:
     shown = [[_cell(value) for value in row] for row in result.rows[:_ROWS]]
     heads = [safe(column) for column in result.columns]
     widths = [max(map(len, column)) for column in zip(heads, *shown, strict=True)]
-    numbers = [all(isinstance(row[place], int | None) for row in result.rows) for place in range(len(heads))]
+    numbers = [all(isinstance(row[column], int | None) for row in result.rows) for column in range(len(heads))]
     lines = [_line(row, widths, numbers) for row in (heads, *shown)]
     if len(result.rows) > _ROWS:
         lines.append(f"… {counted(len(result.rows) - _ROWS, 'more row')}; --format json lists all")

@@ -10,7 +10,7 @@ import msgspec
 
 from sigcontract import __version__
 from sigcontract.report.cases import cases_of
-from sigcontract.report.outcome import Case, CaseResult, Outcome, Place
+from sigcontract.report.outcome import Case, CaseResult, Outcome, SourceLocation
 from sigcontract.update import RULES
 from sigcontract.wire import printable_json
 
@@ -73,12 +73,12 @@ def _result(case: Case, result: CaseResult, rule: int) -> dict[str, Any]:
         "partialFingerprints": {"sigcontract/v1": _fingerprint(case, result)},
         "properties": {"verdict": result.verdict, "kernel": result.subject},
     }
-    if result.place is not None:
-        location: dict[str, Any] = {"physicalLocation": _physical(result.place)}
+    if result.location is not None:
+        location: dict[str, Any] = {"physicalLocation": _physical(result.location)}
         if result.logical is not None:
             location["logicalLocations"] = [{"fullyQualifiedName": result.logical}]
         told["locations"] = [location]
-    if result.related is not None and result.related != result.place:
+    if result.related is not None and result.related != result.location:
         told["relatedLocations"] = [{"physicalLocation": _physical(result.related)}]
     if result.justification is not None:
         told["suppressions"] = [{"kind": "external", "justification": _text(result.justification)}]
@@ -98,9 +98,9 @@ def _fingerprint(case: Case, result: CaseResult) -> str:
     return sha256(about.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _physical(place: Place) -> dict[str, Any]:
+def _physical(location: SourceLocation) -> dict[str, Any]:
     # GitHub shows nothing without a line.
-    return {"artifactLocation": {"uri": _uri(place.file)}, "region": {"startLine": place.line or 1}}
+    return {"artifactLocation": {"uri": _uri(location.file)}, "region": {"startLine": location.line or 1}}
 
 
 def _uri(file: str) -> str:

@@ -110,5 +110,5 @@ def _refuse_inexact(value: Any, path: str) -> None:
                 raise RecordError("no canonical form for keys beyond ASCII", path=path, code="canonical")
             _refuse_inexact(part, f"{path}.{key}")
     elif isinstance(value, list | tuple):
-        for place, part in enumerate(value):
-            _refuse_inexact(part, f"{path}[{place}]")
+        for index, part in enumerate(value):
+            _refuse_inexact(part, f"{path}[{index}]")

@@ -218,7 +218,7 @@ def form_named(document: str, version: int) -> Form:
     if not versions:
         known = ", ".join(sorted({name for name, _ in FORMS}))
         raise VersionError(
-            f"{document!r} is not a sigcontract document; known documents: {known}",
+            f"unknown document {document!r}; known: {known}",
             document=document,
             found=version,
             supported=(),
@@ -227,7 +227,7 @@ def form_named(document: str, version: int) -> Form:
         )
     advice = "upgrade sigcontract" if version > max(versions) else "no such version exists"
     raise VersionError(
-        f"this release reads {document} version {' and '.join(map(str, versions))}, not {version}; {advice}",
+        f"unknown {document} version {version}; this release reads {', '.join(map(str, versions))}; {advice}",
         document=document,
         found=version,
         supported=versions,

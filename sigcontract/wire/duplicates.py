@@ -84,7 +84,7 @@ def _raise_in_json(data: bytes) -> None:
         if isinstance(value, dict):
             steps.append((name, ((step_of(key), part) for key, part in value.items())))
         elif isinstance(value, list):
-            steps.append((name, ((f"[{place}]", part) for place, part in enumerate(value))))
+            steps.append((name, ((f"[{index}]", part) for index, part in enumerate(value))))
 
 
 class _Level:
@@ -107,7 +107,7 @@ class _Level:
 def _walk_msgpack(data: bytes) -> None:
     """Walk well-formed MessagePack with string keys (decoded before)."""
     levels: list[_Level] = []
-    place, count, is_map = opened_value(data, 0)
+    offset, count, is_map = opened_value(data, 0)
     levels.append(_Level(count, is_map=is_map))
     while levels:
         level = levels[-1]
@@ -115,17 +115,17 @@ def _walk_msgpack(data: bytes) -> None:
             levels.pop()
             continue
         if level.keys is not None and not level.left & 1:
-            place = _add_key(level, data, place, levels)
+            offset = _add_key(level, data, offset, levels)
         level.left -= 1
-        place, count, is_map = opened_value(data, place)
+        offset, count, is_map = opened_value(data, offset)
         if count:
             levels.append(_Level(count, is_map=is_map))
 
 
-def _add_key(level: _Level, data: bytes, place: int, levels: list[_Level]) -> int:
-    end, _, _ = opened_value(data, place)
+def _add_key(level: _Level, data: bytes, offset: int, levels: list[_Level]) -> int:
+    end, _, _ = opened_value(data, offset)
     # One string may be encoded with length fields of several widths.
-    level.key = data[place + _string_head(data[place]) : end]
+    level.key = data[offset + _string_head(data[offset]) : end]
     level.left -= 1
     if level.keys is not None:
         if level.key in level.keys:

@@ -88,14 +88,14 @@ def _in_stretches(info: types.VarTupleType, plain: list[Any], path: str) -> Iter
     """Yield the faults of a list, in batches of rows bounded by their number of values."""
     start, size = 0, 0
     sizes = [_values_in(row, MAX_LISTED_VALUES) for row in plain]
-    for place, more in enumerate([*sizes, MAX_LISTED_VALUES + 1]):
+    for end, more in enumerate([*sizes, MAX_LISTED_VALUES + 1]):
         if size + more > MAX_LISTED_VALUES:
-            if start < place:
-                yield from _at_once(info, plain[start:place], path, start)
-            start, size = place, 0
-        if more > MAX_LISTED_VALUES and place < len(plain):
-            yield from _listed(info.item_type, plain[place], f"{path}[{place}]")
-            start = place + 1
+            if start < end:
+                yield from _at_once(info, plain[start:end], path, start)
+            start, size = end, 0
+        if more > MAX_LISTED_VALUES and end < len(plain):
+            yield from _listed(info.item_type, plain[end], f"{path}[{end}]")
+            start = end + 1
         else:
             size += more
 
@@ -125,10 +125,10 @@ def _at_once(info: types.Type, plain: Any, path: str, first: int = 0) -> Iterato
         _validator(_Type(info)).validate_python(plain)
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
-            place = fault["loc"]
-            if first and place:
-                place = (int(place[0]) + first, *place[1:])
-            yield _as_error(path, place, fault["msg"], fault.get("ctx", {}))
+            location = fault["loc"]
+            if first and location:
+                location = (int(location[0]) + first, *location[1:])
+            yield _as_error(path, location, fault["msg"], fault.get("ctx", {}))
 
 
 class _Type:

@@ -333,15 +333,15 @@ def _inflated(data: bytes, magic: re.Pattern[bytes], name: str, max_bytes: int) 
     if not magic.match(data):
         raise DecodeError(f"the suffix means {name}, but the content is not; rename or compress the file", code="magic")
     parts: list[bytes] = []
-    size = place = members = 0
-    while place < len(data):
+    size = offset = members = 0
+    while offset < len(data):
         members += 1
         if members > _MAX_MEMBERS:
             raise LimitError(f"more than {_MAX_MEMBERS} {name} members in one file", code="size")
         decompressor, failure = (zlib.decompressobj(wbits=31), zlib.error) if name == "gzip" else _zstd_decompressor()
-        while not decompressor.eof and place < len(data):
-            chunk = data[place : place + _CHUNK_BYTES]
-            place += len(chunk)
+        while not decompressor.eof and offset < len(data):
+            chunk = data[offset : offset + _CHUNK_BYTES]
+            offset += len(chunk)
             try:
                 part = decompressor.decompress(chunk)
             except failure as error:
@@ -352,7 +352,7 @@ def _inflated(data: bytes, magic: re.Pattern[bytes], name: str, max_bytes: int) 
             parts.append(part)
         if not decompressor.eof:
             raise DecodeError(f"the {name} data is truncated; copy the file again", code="malformed")
-        place -= len(decompressor.unused_data)
+        offset -= len(decompressor.unused_data)
     return b"".join(parts)
 
 

@@ -208,39 +208,39 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901, P
         The key of a map is not a string.
     """
     around: list[tuple[int, bool]] = []
-    place, end, values = 0, len(data), 0
+    offset, end, values = 0, len(data), 0
     left, is_map = 1, False
     longest = 0
     patterns = _flat(functions=end > _MANY_FUNCTIONS) if most is None and end > _WORTH_PATTERNS else ()
     while True:
         while left:
-            if place >= end:
+            if offset >= end:
                 return values  # truncated; the decoder reports it
             usable = patterns and len(around) < _SHALLOW
             if usable and left >= _RUN and not (is_map and left & 1):
                 length = 0 if is_map or left < _RUNS[longest] else longest
-                found = patterns[1 if is_map else 2 + length].match(data, place)
+                found = patterns[1 if is_map else 2 + length].match(data, offset)
                 if found:
-                    place = found.end()
+                    offset = found.end()
                     left -= _RUNS[length]
                     longest = min(length + 1, len(_RUNS) - 1)
                     continue
                 longest = 0
                 if length:
                     continue
-            first = data[place]
+            first = data[offset]
             if most is not None and is_map and not left & 1 and first not in _STRING:
                 raise InvariantError("map keys must be strings")
             size = _SIZES[first]
             if not size and usable:
-                found = patterns[0].match(data, place)
-                size = found.end() - place if found else 0
+                found = patterns[0].match(data, offset)
+                size = found.end() - offset if found else 0
             values += 1
             left -= 1
             if size:
-                place += size
+                offset += size
                 continue
-            place, count, opens_map = opened_value(data, place)
+            offset, count, opens_map = opened_value(data, offset)
             if most is not None and values + count > most:
                 return most + 1
             if count:
@@ -255,24 +255,24 @@ def packed_values(data: bytes, most: int | None = None) -> int:  # noqa: C901, P
         left, is_map = around.pop()
 
 
-def opened_value(data: bytes, place: int) -> tuple[int, int, bool]:
+def opened_value(data: bytes, offset: int) -> tuple[int, int, bool]:
     """Return the offset of a value's content, or of its end; its number of values; and whether it is a map."""
-    first = data[place]
+    first = data[offset]
     if _SIZES[first]:
-        return place + _SIZES[first], 0, False
-    place += 1
+        return offset + _SIZES[first], 0, False
+    offset += 1
     if first < 0x90:
-        return place, 2 * (first & 0x0F), True
+        return offset, 2 * (first & 0x0F), True
     if first < 0xA0:
-        return place, first & 0x0F, False
+        return offset, first & 0x0F, False
     width = _WIDTHS.get(first, 0)
-    length = int.from_bytes(data[place : place + width])
-    place += width
+    length = int.from_bytes(data[offset : offset + width])
+    offset += width
     if first in _MAPS:
-        return place, 2 * length, True
+        return offset, 2 * length, True
     if first in _ARRAYS:
-        return place, length, False
-    return place + length + (first in _EXTENSIONS), 0, False
+        return offset, length, False
+    return offset + length + (first in _EXTENSIONS), 0, False
 
 
 _WIDTHS: Final = _STRINGS | _EXTENSIONS | _ARRAYS | _MAPS

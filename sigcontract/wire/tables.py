@@ -85,11 +85,11 @@ class Table:
 
     def __init__(self) -> None:
         self.rows: list[Any] = []
-        self._place_of: dict[bytes, int] = {}
+        self._index_of: dict[bytes, int] = {}
 
-    def place(self, row: Any) -> int:
+    def index_of(self, row: Any) -> int:
         """Return the index of a row, which is added if new."""
-        known = self._place_of.setdefault(_key(row), len(self.rows))
+        known = self._index_of.setdefault(_key(row), len(self.rows))
         if known == len(self.rows):
             self.rows.append(row)
         elif self.rows[known] != row:
@@ -150,7 +150,7 @@ class Folder:
             row = node_rows.get(id(node))
             if row is None:
                 try:
-                    row = node_rows[id(node)] = self._nodes.place(self._node(node, depth))
+                    row = node_rows[id(node)] = self._nodes.index_of(self._node(node, depth))
                 except RecordError as error:
                     raise below(f"$.nodes[{index}]", error) from error
             nodes.append(row)
@@ -160,7 +160,7 @@ class Folder:
             if compact is None:
                 compact = edge_lists[id(edges)] = _compact(edges)
             dependencies.append(compact)
-        row = self._graphs.place(GraphRow(nodes=tuple(nodes), dependencies=tuple(dependencies)))
+        row = self._graphs.index_of(GraphRow(nodes=tuple(nodes), dependencies=tuple(dependencies)))
         self._graph_by_identity[id(graph)] = row
         return row
 
@@ -195,7 +195,7 @@ class Folder:
         parts = msgspec.msgpack.encode((id(node.name), id(node.function), node.kern, node.func, node.context))
         row = self._function_by_parts.get(parts)
         if row is None:
-            row = self._function_by_parts[parts] = self._functions.place(
+            row = self._function_by_parts[parts] = self._functions.index_of(
                 FunctionRow(
                     name=node.name, kern=node.kern, func=node.func, context=node.context, function=node.function
                 )
@@ -208,7 +208,7 @@ class Folder:
             if type(node.attributes) is not tuple:
                 raise TypeError("the attributes of a node must be a tuple")
             node.check()
-            row = self._attribute_set_by_identity[id(node.attributes)] = self._attribute_sets.place(node.attributes)
+            row = self._attribute_set_by_identity[id(node.attributes)] = self._attribute_sets.index_of(node.attributes)
         return row
 
 
@@ -236,12 +236,12 @@ def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordErro
     and nested graphs to earlier rows, so no graph can hold itself. Every row must be used: an unused row means a lost
     reference.
     """
-    for place, attributes in enumerate(tables.attribute_sets):
-        yield from check_attribute_set([entry.id for entry in attributes], f"$.attribute_sets[{place}]")
-    for place, function in enumerate(tables.functions):
+    for number, attributes in enumerate(tables.attribute_sets):
+        yield from check_attribute_set([entry.id for entry in attributes], f"$.attribute_sets[{number}]")
+    for number, function in enumerate(tables.functions):
         facts = function.function
         if facts is not None and facts.parameters is not None:
-            yield from check_parameter_count(len(facts.parameters), f"$.functions[{place}].function.parameters")
+            yield from check_parameter_count(len(facts.parameters), f"$.functions[{number}].function.parameters")
     kernels = [row for row in tables.nodes if type(row) is KernelRow]
     used_functions = [row.function for row in kernels]
     used_attribute_sets = [row.attributes for row in kernels]
@@ -292,7 +292,7 @@ def nesting(  # noqa: C901  one pass, one way out per limit
     # By node: what it holds, and depth, size and edges of that.
     nested = [held.get(node) for node in range(rows)]
     inside: list[tuple[int, int, int] | None] = [None] * rows
-    for place, graph in enumerate(graphs):
+    for number, graph in enumerate(graphs):
         in_graph = []
         for node in graph.nodes if rows else ():
             children = nested[node] if node < rows else None
@@ -303,11 +303,11 @@ def nesting(  # noqa: C901  one pass, one way out per limit
                 in_graph.append(known)
                 continue
             late = max(children, default=-1)
-            if late >= place:
+            if late >= number:
                 yield InvariantError(
-                    f"node {node} holds graph {late}, which is not before graph {place}: a graph cannot "
+                    f"node {node} holds graph {late}, which is not before graph {number}: a graph cannot "
                     "hold itself, and held graphs come first",
-                    path=f"$.graphs[{place}].nodes[{graph.nodes.index(node)}]",
+                    path=f"$.graphs[{number}].nodes[{graph.nodes.index(node)}]",
                 )
                 return
             depth = 1 + max((depths[child] for child in children), default=-1)
@@ -319,16 +319,16 @@ def nesting(  # noqa: C901  one pass, one way out per limit
         own_edges.append(sum(map(len, graph.dependencies)))
         held_sizes.append(sum(size for _, size, _ in in_graph))
         held_edges.append(sum(edges for _, _, edges in in_graph))
-        if depths[place] > MAX_GRAPH_DEPTH or held_sizes[place] > MAX_HELD_NODES:
+        if depths[number] > MAX_GRAPH_DEPTH or held_sizes[number] > MAX_HELD_NODES:
             yield LimitError(
-                f"graph {place} is nested {depths[place]} deep and holds {held_sizes[place]} nodes and graphs; "
+                f"graph {number} is nested {depths[number]} deep and holds {held_sizes[number]} nodes and graphs; "
                 f"the limits are {MAX_GRAPH_DEPTH} and {MAX_HELD_NODES}",
-                path=f"$.graphs[{place}]",
+                path=f"$.graphs[{number}]",
             )
             return
-        if held_edges[place] > MAX_HELD_EDGES:
-            msg = f"graph {place} holds graphs of {held_edges[place]} edges; the limit is {MAX_HELD_EDGES}"
-            yield LimitError(msg, path=f"$.graphs[{place}]")
+        if held_edges[number] > MAX_HELD_EDGES:
+            msg = f"graph {number} holds graphs of {held_edges[number]} edges; the limit is {MAX_HELD_EDGES}"
+            yield LimitError(msg, path=f"$.graphs[{number}]")
             return
     edges_held = sum(held_edges[entry] for entry in entry_graphs)
     if edges_held > MAX_HELD_EDGES:
@@ -359,10 +359,10 @@ def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: in
 
 def dangling_nodes(graphs: Sequence[Any], length: int) -> Iterator[RecordError]:
     """Yield each reference of a graph to a node that is not among ``length``."""
-    for place, graph in enumerate(graphs):
+    for number, graph in enumerate(graphs):
         for at, node in enumerate(graph.nodes if max(graph.nodes, default=-1) >= length else ()):
             if node >= length:
-                yield dangling(f"$.graphs[{place}].nodes[{at}]", node, "nodes", length)
+                yield dangling(f"$.graphs[{number}].nodes[{at}]", node, "nodes", length)
 
 
 def dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
@@ -373,7 +373,7 @@ def dangling(path: str, reference: int, table: str, length: int) -> InvariantErr
 def unused(table: str, used: Iterable[int], length: int) -> Iterator[RecordError]:
     """Yield the fault of the first row of a table that nothing refers to.
 
-    By flags and not as a set: a file can have very many numbers that meet in one place of a hash table.
+    By flags and not as a set: a file can have very many numbers that meet in one slot of a hash table.
     """
     flags = bytearray(length)
     for row in used:
@@ -414,8 +414,8 @@ def joined(
         waiting[max(held_graphs(row), default=-1)].append(index)
     lists = _EdgeLists()
     graphs: list[GraphSignature] = []
-    for place, (refers_to, dependencies) in enumerate(rows):
-        for index in waiting.pop(place - 1, ()):
+    for number, (refers_to, dependencies) in enumerate(rows):
+        for index in waiting.pop(number - 1, ()):
             nodes[index] = _holding(holders[index], graphs)
         try:
             graph = GraphSignature(
@@ -423,7 +423,7 @@ def joined(
                 dependencies=lists.of(dependencies),
             )
         except InvariantError as error:
-            raise below(f"$.graphs[{place}]", error) from error
+            raise below(f"$.graphs[{number}]", error) from error
         graphs.append(graph)
     return graphs
 
@@ -467,7 +467,7 @@ class _EdgeLists:
     """Lists of edges as dependencies, equal ones made once.
 
     By bytes, or by the index that an edge leads to: Python's hash of numbers is the same on every machine, so that a
-    file of edges which all meet in one place of a table is easily made.
+    file of edges that all collide in one slot of a hash table is easily made.
     """
 
     def __init__(self) -> None:

@@ -45,7 +45,7 @@ def upgraded_from_1(document: Any) -> SignatureDump:
         Edges form a cycle.
     """
     graphs = []
-    for place, graph in enumerate(document.graphs):
+    for number, graph in enumerate(document.graphs):
         dependencies: list[list[Dependency]] = [[] for _ in graph.nodes]
         for from_node, to_node, from_port, to_port, kind in graph.edges:
             edge = Dependency(node=from_node, from_port=from_port, to_port=to_port, type=kind)
@@ -56,7 +56,7 @@ def upgraded_from_1(document: Any) -> SignatureDump:
                 dependencies=tuple(tuple(edges) for edges in dependencies),
             )
         except InvariantError as error:
-            raise InvariantError(error.reason, path=f"$.graphs[{place}].edges") from error
+            raise InvariantError(error.reason, path=f"$.graphs[{number}].edges") from error
         graphs.append(LabeledGraph(label=graph.label, graph=signature))
     return SignatureDump(
         environment=document.environment,
@@ -103,8 +103,8 @@ def downgraded_to_1(dump: SignatureDump) -> Any:
     if dump.extensions:
         raise InvariantError("version 1 has no extensions; write version 2", path="$.extensions")
     graphs = []
-    for place, entry in enumerate(dump.graphs):
-        path = f"$.graphs[{place}].graph"
+    for number, entry in enumerate(dump.graphs):
+        path = f"$.graphs[{number}].graph"
         nodes = []
         for index, node in enumerate(entry.graph.nodes):
             if not isinstance(node, KernelNodeSignature):

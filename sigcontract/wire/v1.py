@@ -69,14 +69,14 @@ DumpDocument1 = document_type(
 
 def problems(document: Any) -> Iterator[RecordError]:
     """Yield contradictions in a decoded document."""
-    for place, graph in enumerate(document.graphs):
+    for index, graph in enumerate(document.graphs):
         count = len(graph.nodes)
         for at, edge in enumerate(graph.edges):
             for end in edge[:2]:
                 if end >= count:
                     msg = f"node {end} is not among the {count} nodes; drop the edge or add the node"
-                    yield InvariantError(msg, path=f"$.graphs[{place}].edges[{at}]")
+                    yield InvariantError(msg, path=f"$.graphs[{index}].edges[{at}]")
         for at, (previous, edge) in enumerate(pairwise(graph.edges), start=1):
             if edge <= previous:
                 msg = f"edge {list(edge)} follows {list(previous)}; list each edge once, ascending"
-                yield InvariantError(msg, path=f"$.graphs[{place}].edges[{at}]")
+                yield InvariantError(msg, path=f"$.graphs[{index}].edges[{at}]")

@@ -153,13 +153,13 @@ def header_problems(document: Any) -> Iterator[RecordError]:
         msg = "extensions hold a value that JSON or MessagePack cannot represent (NaN, bytes, a 65-bit number)"
         yield InvariantError(msg, path="$.extensions")
     graphs = document.graphs
-    for place, entry in enumerate(document.header):
+    for index, entry in enumerate(document.header):
         if entry.graph >= len(graphs):
             msg = f"row {entry.graph} of graphs is missing; the table has {len(graphs)}"
-            yield InvariantError(msg, path=f"$.header[{place}].graph")
+            yield InvariantError(msg, path=f"$.header[{index}].graph")
         elif entry.node_count != len(graphs[entry.graph].nodes):
             msg = f"graph {entry.graph} has {len(graphs[entry.graph].nodes)} nodes, not {entry.node_count}"
-            yield InvariantError(msg, path=f"$.header[{place}].node_count")
+            yield InvariantError(msg, path=f"$.header[{index}].node_count")
 
 
 def _representable(value: Any) -> bool:
@@ -195,9 +195,9 @@ def dump_with(document: Any, graphs: list[GraphSignature]) -> SignatureDump:
 def false_digests(document: Any, dump: SignatureDump) -> Iterator[RecordError]:
     """Yield the header entries with a false digest."""
     digests: dict[int, str] = {}
-    for place, (entry, labeled) in enumerate(zip(document.header, dump.graphs, strict=True)):
+    for index, (entry, labeled) in enumerate(zip(document.header, dump.graphs, strict=True)):
         if entry.graph not in digests:
             digests[entry.graph] = portable_digest_of_valid(labeled.graph)
         if entry.portable_digest != digests[entry.graph]:
             msg = f"the digest of this graph is {digests[entry.graph]}; the header or the graph was modified"
-            yield InvariantError(msg, path=f"$.header[{place}].portable_digest", code="digest")
+            yield InvariantError(msg, path=f"$.header[{index}].portable_digest", code="digest")

@@ -88,7 +88,7 @@ def wire_of(dump: SignatureDump) -> Any:
     for entries in folded.attribute_sets:
         for entry in entries:
             if id(entry) not in row_of:
-                row_of[id(entry)] = attributes.place(_attribute_row(entry))
+                row_of[id(entry)] = attributes.index_of(_attribute_row(entry))
         attribute_sets.append(tuple([row_of[id(entry)] for entry in entries]))
     launches = tables.Table()
     nodes = tuple([_node_row(node, launches, attribute_sets) for node in folded.nodes])
@@ -199,7 +199,7 @@ def _attribute(row: Any) -> LaunchAttribute:
 def _node_row(node: Any, launches: tables.Table, attribute_sets: list[tuple[int, ...]]) -> Any:
     """Return the row of a node of version 2: its record, or the row of a node that refers to others."""
     if type(node) is KernelRow:
-        launch = launches.place(
+        launch = launches.index_of(
             LaunchRow(
                 function=node.function,
                 attributes=attribute_sets[node.attributes],
@@ -309,8 +309,8 @@ def _attribute_problems(document: Any) -> Iterator[RecordError]:
             except InvariantError as error:
                 yield InvariantError(error.reason, path=f"$.attributes[{index}]")
     ids = [row.id for row in document.attributes]
-    for place, launch in enumerate(document.launches):
-        path = f"$.launches[{place}].attributes"
+    for number, launch in enumerate(document.launches):
+        path = f"$.launches[{number}].attributes"
         if max(launch.attributes, default=-1) < len(ids):
             yield from tables.check_attribute_set([ids[row] for row in launch.attributes], path)
             continue
@@ -322,7 +322,7 @@ def _attribute_problems(document: Any) -> Iterator[RecordError]:
 
 
 def _edge_problems(document: Any) -> Iterator[RecordError]:
-    for place, graph in enumerate(document.graphs):
+    for row, graph in enumerate(document.graphs):
         if graph.edge_data is UNSET:
             continue
         count = sum(map(len, graph.dependencies))
@@ -332,9 +332,9 @@ def _edge_problems(document: Any) -> Iterator[RecordError]:
             for entry, number in enumerate(data.edges):
                 if number >= count or number <= previous or named[number]:
                     fault = (
-                        f"is not there; the graph has {count}" if number >= count else "is there twice or out of order"
+                        f"does not exist; the graph has {count}" if number >= count else "is repeated or out of order"
                     )
-                    path = f"$.graphs[{place}].edge_data[{at}].edges[{entry}]"
+                    path = f"$.graphs[{row}].edge_data[{at}].edges[{entry}]"
                     yield InvariantError(f"edge {number} {fault}", path=path)
                 previous = number
             for number in data.edges:

@@ -197,5 +197,5 @@ def _parts(value: Any, path: str) -> Iterator[tuple[str, Record]]:
         for field in value.__struct_fields__:
             yield from _parts(getattr(value, field), f"{path}.{field}")
     elif isinstance(value, tuple):
-        for place, part in enumerate(value):
-            yield from _parts(part, f"{path}[{place}]")
+        for index, part in enumerate(value):
+            yield from _parts(part, f"{path}[{index}]")

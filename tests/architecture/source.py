@@ -51,7 +51,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def at(path: Path, line: int = 0) -> str:
-    """Return the place that a failure names: the file from the root, and the line where one is to blame."""
+    """Return the location for a failure message: the file from the root, and the line where one is to blame."""
     shown = str(path.relative_to(ROOT))
     return f"{shown}:{line}" if line else shown
 

@@ -61,7 +61,7 @@ def test_the_check_for_broad_catches_finds_them(code: str, lines: list[int]) -> 
 
 def test_nothing_catches_everything_but_where_others_call() -> None:
     found = {module_name(path): [at(path, line) for line in broad_catches(parsed(path))] for path in modules()}
-    broad = [place for name, places in found.items() if name not in BOUNDARIES for place in places]
+    broad = [index for name, places in found.items() if name not in BOUNDARIES for index in places]
     assert not broad, "\n".join(broad)
     idle = [name for name in sorted(BOUNDARIES) if not found.get(name)]
     assert not idle, "\n".join(["no boundary any more, or no module:", *idle])

@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("ranks").mkdir()
     for number, (name, made) in enumerate((("old", dump), ("new", again))):
-        nodes = [kernel(name=name_, func=place + 1, grid=1 + number) for place, name_ in enumerate(NAMES)]
+        nodes = [kernel(name=name_, func=index + 1, grid=1 + number) for index, name_ in enumerate(NAMES)]
         found = made(*(graph(node) for node in nodes))
         labelled = tuple(
             LabeledGraph(label=label, graph=each.graph) for label, each in zip(NAMES, found.graphs, strict=True)
@@ -168,9 +168,9 @@ def test_paths_are_uris_relative_to_where_the_command_ran(tmp_path: Path) -> Non
     for given in ("a folder/nü%.dump.json", str(tmp_path / "a folder/nü%.dump.json")):
         main(["diff", "old.dump.json", given, "--output", "sarif=r.sarif"])
         found = json.loads(Path("r.sarif").read_text(encoding="utf-8"))["runs"][0]["results"][0]
-        place = found["locations"][0]["physicalLocation"]
-        assert place["artifactLocation"]["uri"] == "a%20folder/n%C3%BC%25.dump.json"
-        assert place["region"]["startLine"] == 4
+        location = found["locations"][0]["physicalLocation"]
+        assert location["artifactLocation"]["uri"] == "a%20folder/n%C3%BC%25.dump.json"
+        assert location["region"]["startLine"] == 4
 
 
 def test_a_gap_that_is_allowed_is_told_and_passes() -> None:

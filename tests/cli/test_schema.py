@@ -56,7 +56,7 @@ def test_an_older_version_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_version_that_never_was_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "sigcontract.dump", "9"]) == 2
-    assert capsys.readouterr().err.startswith("sigcontract: error[version]: this release reads sigcontract.dump of ")
+    assert capsys.readouterr().err.startswith("sigcontract: error[version]: unknown sigcontract.dump version ")
 
 
 def test_typescript_types_are_printed_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +105,10 @@ def test_an_index_that_is_none_is_an_error_and_not_out_of_step(
     ("arguments", "complaint"),
     [
         (["--check", "{}/none"], "error[file]: {}/none is not a directory; name the one with the schemas"),
-        (["--write", "/proc/none"], "error[file]: /proc/none cannot be made: No such file or directory; name another"),
+        (
+            ["--write", "/proc/none"],
+            "error[file]: /proc/none cannot be created: No such file or directory; name another",
+        ),
         (
             ["sigcontract.dump", "--check", "{}"],
             "error[usage]: --check and --write cover every document; drop DOCUMENT or the option",

@@ -133,7 +133,7 @@ def test_a_name_that_says_another_format_is_a_fault_as_it_is_for_every_reader(
     assert main(["validate", str(path)]) == 2
     assert capsys.readouterr().out.splitlines() == [
         f"{path}: 1 fault",
-        "  error[magic]: the name says msgpack, the bytes do not; rename the file",
+        "  error[magic]: the suffix means msgpack, but the content is not; rename the file",
     ]
 
 

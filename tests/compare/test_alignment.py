@@ -68,8 +68,8 @@ def test_a_sequence_aligns_with_itself_whole(keys: list[int]) -> None:
 @SETTINGS
 @given(KEYS, st.data())
 def test_one_inserted_element_is_one_gap_of_one(keys: list[int], data: st.DataObject) -> None:
-    place = data.draw(st.integers(min_value=0, max_value=len(keys)))
-    new = [*keys[:place], data.draw(st.integers(min_value=0, max_value=5)), *keys[place:]]
+    index = data.draw(st.integers(min_value=0, max_value=len(keys)))
+    new = [*keys[:index], data.draw(st.integers(min_value=0, max_value=5)), *keys[index:]]
     ((old_start, old_end, new_start, new_end),) = align(keys, new).gaps(len(keys), len(new))
     assert (old_end - old_start, new_end - new_start) == (0, 1)
 

@@ -141,9 +141,9 @@ LEAVES = [leaf for leaf in leaves(EVERYTHING.nodes) if "dependencies" not in lea
 def named(path: Path) -> str:
     """Return how a finding's path names the field: attributes by id, dims and their like as one value."""
     if "attributes" in path:
-        place = path.index("attributes") + 2
+        where = path.index("attributes") + 2
         record: Any = EVERYTHING.nodes
-        for step in path[:place]:
+        for step in path[:where]:
             record = record[step] if isinstance(step, int) else getattr(record, step)
         return attribute_path(record.id)
     names = [step for step in path if isinstance(step, str)]
@@ -167,8 +167,8 @@ def test_one_changed_field_is_one_finding_that_names_it(leaf: tuple[str, Path, A
         return
     finding = only(found)
     # Of two that contradict each other, none is the one that changed.
-    place = 12 if path == (11, "address") else path[0]
-    assert finding.path.startswith(f"nodes[{place}]")
+    where = 12 if path == (11, "address") else path[0]
+    assert finding.path.startswith(f"nodes[{where}]")
     assert named(path) in finding.path
     assert finding.verdict is not Verdict.IDENTICAL
 
@@ -185,18 +185,18 @@ def test_by_value_every_field_counts(leaf: tuple[str, Path, Any]) -> None:
         assert finding.rule in RULES
 
 
-@pytest.mark.parametrize("place", ["node", "access"])
-def test_an_id_of_a_location_that_is_no_device_is_the_same_number_in_every_process(place: str) -> None:
+@pytest.mark.parametrize("where", ["node", "access"])
+def test_an_id_of_a_location_that_is_no_device_is_the_same_number_in_every_process(where: str) -> None:
     host_numa = 3  # CU_MEM_LOCATION_TYPE_HOST_NUMA
 
     def allocation(number: int) -> GraphSignature:
-        access = MemAccess(location_type=host_numa, location_id=number if place == "access" else 1, flags=3)
-        location = number if place == "node" else 1
+        access = MemAccess(location_type=host_numa, location_id=number if where == "access" else 1, flags=3)
+        location = number if where == "node" else 1
         parts = {"location_type": host_numa, "location_id": location, "accesses": (access,)}
         return graph(replace(next(node for node in EVERYTHING.nodes if isinstance(node, MemAllocNode)), **parts))
 
     finding = only(diff(dump(allocation(1)), dump(allocation(2), process_id=2), H200))
-    assert finding.path == {"node": "nodes[0].location_id", "access": "nodes[0].accesses[0].location_id"}[place]
+    assert finding.path == {"node": "nodes[0].location_id", "access": "nodes[0].accesses[0].location_id"}[where]
     assert (finding.old, finding.new) == (1, 2)
 
 
@@ -248,9 +248,9 @@ LAYER = [kernel(name=f"k{index}", func=0x100 + index) for index in range(5)]
 @given(st.integers(1, 6), st.data())
 def test_one_inserted_node_is_one_finding_wherever_it_is(layers: int, data: st.DataObject) -> None:
     old = LAYER * layers
-    place = data.draw(st.integers(0, len(old)))
+    where = data.draw(st.integers(0, len(old)))
     inserted = data.draw(st.sampled_from([*LAYER, kernel(name="new", func=0x999)]))
-    a, b = dump(graph(*old)), dump(graph(*old[:place], inserted, *old[place:]), process_id=2)
+    a, b = dump(graph(*old)), dump(graph(*old[:where], inserted, *old[where:]), process_id=2)
     added, removed = only(diff(a, b, H200)), only(diff(b, a, H200))
     assert (added.rule, added.count, added.verdict) == ("node.added", 1, Verdict.REJECTED)
     assert (removed.rule, removed.count, removed.verdict) == ("node.removed", 1, Verdict.REJECTED)
@@ -263,14 +263,14 @@ def test_one_inserted_node_of_a_fork_takes_its_edges_with_it(width: int, data: s
     """Its edges, and those that it stands in for, are part of its insertion."""
     branches = [kernel(name=f"b{index}", func=0x200 + index) for index in range(width)]
     old = graph(LAYER[0], *branches, LAYER[1], edges=[[], *[[0]] * width, list(range(1, width + 1))])
-    place = data.draw(st.integers(1, width))
+    where = data.draw(st.integers(1, width))
     extra = edge(width)
     join = [edge(index) for index in range(1, width + 1)] + [edge(width + 1)]
     new = graph(
         LAYER[0], *branches, kernel(name="new", func=0x999), LAYER[1], edges=[[], *[[0]] * width, [extra], join]
     )
     assert only(diff(dump(old), dump(new, process_id=2), H200)).rule == "node.added"
-    assert place <= width
+    assert where <= width
 
 
 @LAWS

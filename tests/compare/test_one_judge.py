@@ -42,7 +42,7 @@ def _changed(draw: st.DrawFn, node: NodeSignature) -> NodeSignature:
 
 
 def _told(findings: tuple[Finding, ...]) -> Iterator[tuple[tuple[object, ...], tuple[str, Verdict]]]:
-    """Yield of each place its field and values, and what was said of them."""
+    """Yield path, field, values and verdict of each finding."""
     for finding in findings:
         for path in (finding.path, *finding.also):
             yield (path, finding.old, finding.new), (finding.rule, finding.verdict)
@@ -55,8 +55,8 @@ def test_a_policys_reason_carries_the_rule_and_verdict_of_the_prediction(
     policy: str, pair: tuple[GraphSignature, GraphSignature], flags: int
 ) -> None:
     predicted = dict(_told(predict_update(*pair, H200, flags=flags).findings))
-    for place, said in _told(same(policy, *pair, H200, flags=flags).reasons):
-        assert predicted.get(place, said) == said
+    for index, said in _told(same(policy, *pair, H200, flags=flags).reasons):
+        assert predicted.get(index, said) == said
 
 
 @LAWS
@@ -69,9 +69,9 @@ def test_what_a_prediction_says_of_a_field_that_differs_is_a_reason_of_exact(
     answer = same("exact", *pair, H200, flags=flags)
     told = dict(_told(answer.reasons))
     prediction = predict_update(*pair, H200, flags=flags)
-    for place, said in _told(prediction.findings):
-        if place[1] != place[2]:
-            assert told.get(place) == said
+    for index, said in _told(prediction.findings):
+        if index[1] != index[2]:
+            assert told.get(index) == said
     if prediction.verdict is Verdict.REJECTED and answer.reasons:
         assert answer.verdict is Verdict.REJECTED
 
@@ -112,8 +112,8 @@ def test_in_one_capture_a_diff_judges_a_field_as_the_prediction_does(
     policy: str, pair: tuple[GraphSignature, GraphSignature]
 ) -> None:
     predicted = dict(_told(predict_update(*pair, H200).findings))
-    for place, said in _told(diff(dump(pair[0]), dump(pair[1]), H200, policy=policy).findings):
-        assert predicted.get(place, said) == said
+    for index, said in _told(diff(dump(pair[0]), dump(pair[1]), H200, policy=policy).findings):
+        assert predicted.get(index, said) == said
 
 
 CONTEXT = PointerFacts(memory_type=2, device_ordinal=0, context=0xC1, managed=False)

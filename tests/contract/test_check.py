@@ -268,7 +268,7 @@ def test_executables_are_counted_under_each_policy(tmp_path: Path) -> None:
 def test_many_graphs_are_held_against_one_golden_graph(tmp_path: Path) -> None:
     text = GOLDEN + '[[graph]]\ngolden_graph = "g0"\nvary = ["grid_dim"]\n'
     report = checked(tmp_path, new(BASE, WIDER, STALE), text, golden=dump(BASE))
-    assert [clauses(report)["contract.golden", f"g{place}"] for place in range(3)] == ["passed", "passed", "failed"]
+    assert [clauses(report)["contract.golden", f"g{index}"] for index in range(3)] == ["passed", "passed", "failed"]
     with pytest.raises(UsageError, match="no graph 'g7' in "):
         checked(tmp_path, new(BASE), GOLDEN + '[[graph]]\ngolden_graph = "g7"\n', golden=dump(BASE))
 

@@ -42,7 +42,7 @@ def ptx(
     for the real driver as well; a cluster needs compute capability 9.0.
     """
     target = "sm_90" if cluster else "sm_70"
-    declared = ", ".join(f".param .b{size * 8} p{place}" for place, size in enumerate(parameters))
+    declared = ", ".join(f".param .b{size * 8} p{index}" for index, size in enumerate(parameters))
     dims = f".explicitcluster .reqnctapercluster {cluster[0]}, {cluster[1]}, {cluster[2]}" if cluster else ""
     version = "7.8" if cluster else "6.3"
     return (

@@ -215,12 +215,12 @@ class FakeBase:
     def _guarded(self, name: str, handler: Callable[..., int | None]) -> Callable[..., int]:
         def call(*arguments: int | None) -> int:
             self.calls[name] += 1
-            for place, (wanted, result, after) in enumerate(self._faults):
+            for index, (wanted, result, after) in enumerate(self._faults):
                 if wanted in (None, name):
                     if after == 0:
-                        del self._faults[place]
+                        del self._faults[index]
                         return result
-                    self._faults[place] = (wanted, result, after - 1)
+                    self._faults[index] = (wanted, result, after - 1)
                     break
             try:
                 return handler(*arguments) or 0

@@ -136,7 +136,7 @@ class FakeBuilding(FakeBase):
             raise Refused(INVALID_VALUE)
         pointers = (c_uint64 * max(len(function.parameters), 1)).from_address(parameters)
         arguments = tuple(
-            string_at(place, size) for place, (_offset, size) in zip(pointers, function.parameters, strict=False)
+            string_at(address, size) for address, (_offset, size) in zip(pointers, function.parameters, strict=False)
         )
         node = FakeNode(self._handle(), KERNEL, function=function)
         node.preferred_clusters = self.compute_capability >= (10, 0)
@@ -331,8 +331,8 @@ class FakeBuilding(FakeBase):
     @entry("cuGraphAddDependencies")
     def _add_dependencies(self, graph: int, sources: int, targets: int, data: int, count: int) -> None:
         self._graph(graph)
-        for place in range(count):
-            source = self._node(c_uint64.from_address(sources + 8 * place).value)
-            target = self._node(c_uint64.from_address(targets + 8 * place).value)
-            from_port, to_port, kind = string_at(data + 8 * place, 3) if data else (0, 0, 0)
+        for index in range(count):
+            source = self._node(c_uint64.from_address(sources + 8 * index).value)
+            target = self._node(c_uint64.from_address(targets + 8 * index).value)
+            from_port, to_port, kind = string_at(data + 8 * index, 3) if data else (0, 0, 0)
             target.dependencies.append(FakeEdge(source, (from_port, to_port, kind)))

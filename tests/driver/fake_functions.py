@@ -217,12 +217,12 @@ class FakeFunctions(FakeBase):
         return 0
 
     @entry("cuFuncGetParamInfo")
-    def _func_param_info(self, func: int, place: int, offset: int, size: int) -> int:
+    def _func_param_info(self, func: int, index: int, offset: int, size: int) -> int:
         parameters = self._function(func).parameters
-        if place >= len(parameters):
+        if index >= len(parameters):
             return INVALID_VALUE
-        put(c_size_t, offset, parameters[place][0])
-        put(c_size_t, size, parameters[place][1])
+        put(c_size_t, offset, parameters[index][0])
+        put(c_size_t, size, parameters[index][1])
         return 0
 
     # Memory, streams, events
@@ -256,10 +256,10 @@ class FakeFunctions(FakeBase):
     def _pointer_attributes(self, count: int, ids: int, places: int, address: int) -> None:
         known = any(start <= address < start + len(block) for start, block in self.memory.items())
         facts = {1: PRIMARY_CONTEXT, 2: 2, 8: 0, 9: 0} if known else {1: 0, 2: 0, 8: 0, 9: -2}
-        for attribute, place in zip(
+        for attribute, index in zip(
             (c_int * count).from_address(ids), (c_uint64 * count).from_address(places), strict=True
         ):
-            put(c_void_p if attribute == 1 else c_int, place, facts[attribute])
+            put(c_void_p if attribute == 1 else c_int, index, facts[attribute])
 
     @entry("cuStreamCreate")
     def _stream_create(self, out: int, _flags: int) -> None:

@@ -54,13 +54,13 @@ class FakeReading(FakeBase):
 
     def _edges(self, graph: int) -> list[tuple[int, int, tuple[int, int, int]]]:
         """Return the edges by the node that they leave: the order in which they were added is lost (measured)."""
-        place = {node.handle: index for index, node in enumerate(self._graph(graph).nodes)}
+        number = {node.handle: index for index, node in enumerate(self._graph(graph).nodes)}
         edges = [
             (edge.node.handle, node.handle, edge.data)
             for node in self._graph(graph).nodes
             for edge in node.dependencies
         ]
-        return sorted(edges, key=lambda edge: (place[edge[0]], place[edge[1]]))
+        return sorted(edges, key=lambda edge: (number[edge[0]], number[edge[1]]))
 
     @entry("cuGraphGetEdges", 10000, "pppp")
     def _get_edges_without_data(self, graph: int, sources: int | None, targets: int | None, count: int) -> None:
@@ -196,10 +196,10 @@ def _room(count: int, out: int | None, found: int) -> int:
 
 
 def _give_handles(handles: list[int], out: int | None, count: int) -> None:
-    for place in range(_room(count, out, len(handles))):
-        put(c_uint64, (out or 0) + 8 * place, handles[place])
+    for number in range(_room(count, out, len(handles))):
+        put(c_uint64, (out or 0) + 8 * number, handles[number])
 
 
 def _give_data(data: list[tuple[int, int, int]], out: int, count: int) -> None:
-    for place in range(_room(count, out, len(data))):
-        memmove(out + 8 * place, bytes(data[place]).ljust(8, b"\0"), 8)
+    for number in range(_room(count, out, len(data))):
+        memmove(out + 8 * number, bytes(data[number]).ljust(8, b"\0"), 8)

@@ -177,7 +177,7 @@ def test_every_node_has_its_path_in_the_signature(ground: FakeGround) -> None:
 
 def test_a_graph_that_allocates_uses_what_it_allocated(ground: FakeGround) -> None:
     nodes = (Alloc(), Memset(slot=0, space="alloc", value=7), Memcpy(slot=1, source="alloc"), Free())
-    edges = ((), *((Edge(node=place),) for place in range(3)))
+    edges = ((), *((Edge(node=index),) for index in range(3)))
     spec = GraphSpec(nodes=nodes, dependencies=edges)
     graph = built(ground, spec)
     _, fill, copy, free = read_graph(graph.handle, driver=ground.driver).nodes

@@ -63,10 +63,10 @@ class Replay:
         if listed is not None:
             wanted = listed["deps"]
         else:
-            place = {created: at for at, created in enumerate(order)}
+            index = {created: at for at, created in enumerate(order)}
             programmatic = {tuple(edge) for edge in recorded.get("pdl", ())}
             wanted = [
-                [[place[one], 1, 0, 1] if (one, created) in programmatic else [place[one], 0, 0, 0] for one in deps]
+                [[index[one], 1, 0, 1] if (one, created) in programmatic else [index[one], 0, 0, 0] for one in deps]
                 for created, deps in enumerate(recorded["deps"])
             ]
         for node, dependencies in zip(nodes, wanted, strict=True):
@@ -141,7 +141,7 @@ def test_recorded_answers_of_the_driver_come_out_the_same() -> None:
         held, candidate = replay.graph(pair["A"], pair["LA"]), replay.graph(pair["B"], pair["LB"])
         launched = replay.driver.graph_instantiate(held.graph, pair["flags"])
         outcome = replay.driver.graph_exec_update(launched, candidate.graph)
-        places = {node: place for place, node in enumerate(replay.driver.graph_nodes(candidate.graph))}
+        places = {node: index for index, node in enumerate(replay.driver.graph_nodes(candidate.graph))}
         answer = UpdateResult(outcome.result).name, places.get(outcome.node), places.get(outcome.from_node)
         if answer != (pair["result"], pair["node"], pair["frm"]):
             wrong.append((number, answer, (pair["result"], pair["node"], pair["frm"])))

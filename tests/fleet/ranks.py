@@ -21,10 +21,10 @@ PROFILE = "nvidia-h200-cuda-13.0"
 def layer(*names: str, grid: int = 1) -> GraphSignature:
     """Return a chain of kernels of these names, each with machine code of its own."""
     nodes = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         facts = replace(build.FACTS, code_sha256=f"{sum(map(ord, name)) % 2**32:064x}")
         node = kernel(name=name, func=0x1000 + 16 * sum(map(ord, name)), function=facts)
-        nodes.append(replace(node, grid_dim=Dim3(x=grid if place == 1 else 1, y=1, z=1)))
+        nodes.append(replace(node, grid_dim=Dim3(x=grid if index == 1 else 1, y=1, z=1)))
     return build.graph(*nodes)
 
 
@@ -60,8 +60,8 @@ def job(tiles: Sequence[int], *, sizes: Sequence[int] = (1, 2)) -> list[Signatur
 def saved(folder: Path, dumps: Sequence[SignatureDump]) -> list[str]:
     """Write dumps as `record` names them, and return their paths."""
     paths = []
-    for place, dump in enumerate(dumps):
-        path = folder / f"rank{place}-pid{4000 + place}.dump.json"
+    for index, dump in enumerate(dumps):
+        path = folder / f"rank{index}-pid{4000 + index}.dump.json"
         save(dump, path)
         paths.append(str(path))
     return paths

@@ -26,8 +26,8 @@ def deviating(report: FleetReport) -> list[str]:
     return [
         each.ranks
         for graphs in report.graphs
-        for place, each in enumerate(graphs.classes)
-        if graphs.expected is not None and place != graphs.expected
+        for index, each in enumerate(graphs.classes)
+        if graphs.expected is not None and index != graphs.expected
     ]
 
 

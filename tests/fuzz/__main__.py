@@ -129,9 +129,9 @@ def main() -> int:
     count = 10_000 if arguments.count is None and arguments.seconds is None else arguments.count
     deadline = None if arguments.seconds is None else time.monotonic() + arguments.seconds
     shares = []
-    for place in range(arguments.jobs):
-        each = None if count is None else count // arguments.jobs + (place < count % arguments.jobs)
-        shares.append(Share(arguments.seed + place, each, deadline))
+    for index in range(arguments.jobs):
+        each = None if count is None else count // arguments.jobs + (index < count % arguments.jobs)
+        shares.append(Share(arguments.seed + index, each, deadline))
     run = _Run(arguments.findings)
     _follow(shares, run)
     sys.stdout.write(json.dumps(run.as_object(arguments)) + "\n")

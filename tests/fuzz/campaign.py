@@ -67,5 +67,5 @@ def campaign(seed: int, before: Callable[[bytes, Bench], bool]) -> Iterator[Fail
             if shows not in shown and "nesting" not in shows.facts:
                 shown.add(shows)
                 pool = valid if shows.valid else refused
-                place = len(pool) if len(pool) < first + _POOL else first + random.randrange(_POOL)
-                pool[place : place + 1] = [Sample(value)]
+                index = len(pool) if len(pool) < first + _POOL else first + random.randrange(_POOL)
+                pool[index : index + 1] = [Sample(value)]

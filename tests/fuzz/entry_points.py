@@ -81,13 +81,13 @@ class Choice:
 
     def of(self, options: Sequence[T]) -> T:
         """Return the next one."""
-        self._number, place = divmod(self._number, len(options))
-        return options[place]
+        self._number, index = divmod(self._number, len(options))
+        return options[index]
 
     def one_in(self, count: int) -> bool:
         """Say yes as often as that."""
-        self._number, place = divmod(self._number, count)
-        return place == 0
+        self._number, index = divmod(self._number, count)
+        return index == 0
 
 
 def check(data: bytes, bench: Bench, choice: int = 0) -> Shown:

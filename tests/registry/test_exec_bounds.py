@@ -45,8 +45,8 @@ def test_a_churn_of_338_shapes_stays_within_the_bound_and_launches_what_was_aske
     with closed(rig.registry(max_execs=8), rig) as registry:
         entries = lone(rig, registry, *range(338))
         for step in (1, 7, 131):  # in turn, and in two orders that visit all of them
-            order = [step * place % 338 for place in range(338)]
-            assert replayed(rig, *(entries[place] for place in order)) == [{place} for place in order]
+            order = [step * index % 338 for index in range(338)]
+            assert replayed(rig, *(entries[index] for index in order)) == [{index} for index in order]
         stats = registry.stats()
         assert (fake.peak, stats.execs, stats.graphs) == (8, 8, 338)
         assert stats.instantiations - stats.evictions == 8
@@ -169,10 +169,10 @@ def test_threads_that_take_each_others_executables_all_get_on(bound: int) -> Non
         entries = lone(rig, registry, *range(8))
         start = threading.Barrier(8)
 
-        def replay(place: int) -> None:
+        def replay(index: int) -> None:
             start.wait(10)
             for turn in range(60):
-                entries[(place + turn) % 8].replay()
+                entries[(index + turn) % 8].replay()
 
         rig.ran()
         with ThreadPoolExecutor(8) as pool:

@@ -97,25 +97,25 @@ def _calls(options: str) -> int:
 def test_a_driver_call_that_fails_anywhere_leaves_nothing_behind(result: str, options: str) -> None:
     """One test for all places: their number is known only when the scenario has run."""
     assert _calls(options) > 30
-    for place in range(_calls(options)):
+    for index in range(_calls(options)):
         scenario = Scenario(options)
-        scenario.fake.fail(None, RESULTS[result], after=place)
+        scenario.fake.fail(None, RESULTS[result], after=index)
         errors = _run(scenario)
-        _check(scenario, errors, result, place)
+        _check(scenario, errors, result, index)
 
 
-def _check(scenario: Scenario, errors: list[SigcontractError], result: str, place: int) -> None:
+def _check(scenario: Scenario, errors: list[SigcontractError], result: str, index: int) -> None:
     fake, registry = scenario.fake, scenario.registry
-    assert len(errors) <= 1, (place, errors)
-    assert all(isinstance(error, DriverError | CloseError) for error in errors), (place, errors)
-    assert all(_result_of(error) == result for error in errors), (place, errors)
-    assert fake.misuse == [], place
+    assert len(errors) <= 1, (index, errors)
+    assert all(isinstance(error, DriverError | CloseError) for error in errors), (index, errors)
+    assert all(_result_of(error) == result for error in errors), (index, errors)
+    assert fake.misuse == [], index
     undestroyed = [event for event in scenario.events if isinstance(event, DestroyFailed)]
     handles = {event.graph_exec for event in undestroyed}
     # A stand-in's executable that cannot be destroyed is no executable of the registry.
-    assert handles <= set(fake.execs) if scenario.options == "verified" else handles == set(fake.execs), place
-    assert len(fake.execs) <= 1, place
-    assert (registry.closed, registry.stats().execs, registry.stats().graphs) == (True, 0, 0), place
+    assert handles <= set(fake.execs) if scenario.options == "verified" else handles == set(fake.execs), index
+    assert len(fake.execs) <= 1, index
+    assert (registry.closed, registry.stats().execs, registry.stats().graphs) == (True, 0, 0), index
 
 
 def _result_of(error: BaseException | None) -> str | None:

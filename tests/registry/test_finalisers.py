@@ -139,7 +139,7 @@ def test_every_capture_is_reset_whatever_another_raises() -> None:
             raise ValueError("no reset today")
 
     registry = rig.registry()
-    captures = [kind(rig.builder(place)) for place, kind in enumerate((Capture, Failing, Odd, Capture))]
+    captures = [kind(rig.builder(index)) for index, kind in enumerate((Capture, Failing, Odd, Capture))]
     for capture in captures:
         registry.register(capture)
     rig.fake.fail("cuGraphExecDestroy", 700)

@@ -48,7 +48,7 @@ def test_a_close_that_was_interrupted_can_be_finished(monkeypatch: pytest.Monkey
 
 def test_a_reset_that_was_interrupted_does_not_keep_the_others_from_being_reset() -> None:
     rig = Rig()
-    captures = [Capture(rig.builder(place)) for place in range(3)]
+    captures = [Capture(rig.builder(index)) for index in range(3)]
     registry = rig.registry()
     for capture in captures:
         registry.register(capture)
@@ -94,13 +94,13 @@ def test_an_executable_of_an_interrupted_registration_is_destroyed_with_its_regi
 def test_wherever_a_call_is_interrupted_the_thread_can_call_again(call: str, max_execs: int | None) -> None:
     """Wherever Python code of the registry is entered, which is where CPython looks for signals."""
     rig = Rig()
-    done = place = 0
+    done = index = 0
     with closed(rig.registry(max_execs=max_execs), rig) as registry:
         first = registry.register(rig.graph(1))
         second = registry.register(rig.graph(2, cluster=0 if max_execs is None else 2))  # another one, to be evicted
         while not done:
-            place += 1
-            left = place
+            index += 1
+            left = index
 
             def trace(frame: FrameType, _event: str, _argument: object) -> None:
                 nonlocal left
@@ -121,7 +121,7 @@ def test_wherever_a_call_is_interrupted_the_thread_can_call_again(call: str, max
                 sys.settrace(before)
             assert rig.replayed(first.replay) == {1}
             assert rig.replayed(second.replay) == {2}
-    assert place > {"replay": 3, "register": 30}[call]
+    assert index > {"replay": 3, "register": 30}[call]
 
 
 def test_an_interrupt_while_the_driver_instantiates_leaves_no_executable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ def test_a_graph_that_was_reset_is_an_error_and_never_updated_from() -> None:
     rig = Rig()
     with closed(rig.registry(), rig) as registry:
         captures = [Capture(rig.builder(value)) for value in (1, 2)]
-        first, second = (registry.register(capture, f"bs={place}") for place, capture in enumerate(captures))
+        first, second = (registry.register(capture, f"bs={index}") for index, capture in enumerate(captures))
         captures[0].reset()
         for _ in range(2):
             with pytest.raises(RegistryError, match="bs=0: the captured graph was reset; release") as caught:
@@ -253,9 +253,9 @@ def test_the_context_manager_closes_also_after_an_error() -> None:
 def test_what_was_released_is_forgotten_and_its_like_starts_anew() -> None:
     rig = Rig()
     with closed(rig.registry(), rig) as registry:
-        for place in range(3):
+        for index in range(3):
             entry = registry.register(rig.graph(1))
-            assert (entry.group.index, entry.reason.code) == (place, "first")
+            assert (entry.group.index, entry.reason.code) == (index, "first")
             entry.release()
         assert (registry.groups, registry._placement._open) == ((), {})
 

@@ -25,5 +25,5 @@ def test_what_is_no_entry_is_refused(what: str) -> None:
 def test_a_policy_in_the_place_of_the_driver_is_told() -> None:
     with pytest.raises(UsageError, match="a str is not a driver; omit it, or pass policy= and profile= by keyword"):
         GraphExecRegistry("share")  # type: ignore[arg-type]  # the mistake that is tested
-    with pytest.raises(UsageError, match="profile is to be a DriverProfile, not a str"):
+    with pytest.raises(UsageError, match="profile must be a DriverProfile, not str"):
         Rig().registry(profile="nvidia-h200-cuda-13.0")

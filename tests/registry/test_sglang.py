@@ -84,7 +84,7 @@ def test_what_sglang_would_pass_over_in_silence_is_told(mixin: ModuleType, wrong
     message = {
         "option": r"rejects these options: got an unexpected keyword argument 'polcy'",
         "policy": r"executables cannot be shared under policy 'portable'",
-        "profile": r"profile is to be a DriverProfile, not a str",
+        "profile": r"profile must be a DriverProfile, not str",
         "bound": r"max_execs must be a positive int or None, not 0",
         "no mixin": r"cuda_graph_dedup_mixin cannot be imported \(.*\); nothing to replace",
         "no class": r"has no DedupedCudaGraphRegistry; nothing to replace",

@@ -196,11 +196,9 @@ def test_an_unknown_policy_is_refused_and_the_known_ones_are_named() -> None:
 
 
 def test_a_profile_or_policy_that_is_none_is_refused_at_once() -> None:
-    with pytest.raises(
-        UsageError, match=r"profile is to be a DriverProfile, not a str; .*shipped_profile\(id\) gives one"
-    ):
+    with pytest.raises(UsageError, match=r"profile must be a DriverProfile, not str; .*shipped_profile\(id\) or"):
         SignatureRegistry("share", "nvidia-h200-cuda-13.0")  # type: ignore[arg-type]  # the mistake that is tested
-    with pytest.raises(UsageError, match="policy is to be a str, not a DriverProfile"):
+    with pytest.raises(UsageError, match="policy must be a str, not DriverProfile"):
         SignatureRegistry(H200, "share")  # type: ignore[arg-type]  # likewise
 
 

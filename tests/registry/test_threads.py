@@ -23,10 +23,10 @@ def test_eight_threads_launch_exactly_what_they_asked_for() -> None:
         entries = [registry.register(rig.graph(value, nodes=1)) for value in range(THREADS)]
         barrier = Barrier(THREADS)
 
-        def replay(place: int) -> None:
+        def replay(index: int) -> None:
             barrier.wait()
             for _ in range(40):
-                entries[place].replay(place % 2)
+                entries[index].replay(index % 2)
 
         rig.ran()
         with ThreadPoolExecutor(THREADS) as pool:
@@ -86,17 +86,17 @@ def test_closing_while_others_replay_ends_in_order() -> None:
     entries = [registry.register(rig.graph(value, nodes=1)) for value in range(THREADS)]
     barrier = Barrier(THREADS + 1)
 
-    def replay(place: int) -> str:
+    def replay(index: int) -> str:
         barrier.wait()
         try:
             for _ in range(10_000):
-                entries[place].replay()
+                entries[index].replay()
         except RegistryError as error:
             return error.code
         return "never closed"
 
     with ThreadPoolExecutor(THREADS) as pool:
-        running = [pool.submit(replay, place) for place in range(THREADS)]
+        running = [pool.submit(replay, index) for index in range(THREADS)]
         barrier.wait()
         registry.close()
         assert {future.result() for future in running} == {"closed"}

@@ -50,22 +50,22 @@ def test_every_launch_is_the_one_that_was_asked_for(
     rig = Rig(kind())
     entries: list[tuple[GraphEntry, Shape]] = []
     with closed(rig.registry(policy=policy, max_execs=max_execs), rig) as registry:
-        for (step, place), shape in walk:
+        for (step, index), shape in walk:
             if not registry.sealed and (step == "register" or not entries):
                 entries.append((registry.register(_graph(rig, shape)), shape))
             elif step == "seal" or not entries:
                 if len(entries) >= FEW:
                     registry.seal()
             elif step in ("replay", "register"):
-                _check(rig, *entries[place % len(entries)])
+                _check(rig, *entries[index % len(entries)])
             elif step == "release":
-                entries.pop(place % len(entries))[0].release()
+                entries.pop(index % len(entries))[0].release()
             elif step == "refuse":
-                rig.fake.refusing = bool(place % 2)  # type: ignore[attr-defined]  # of one of the two, no harm to the other
+                rig.fake.refusing = bool(index % 2)  # type: ignore[attr-defined]  # of one of the two, no harm to the other
             elif step == "work":  # of other programs on the device, which hides what an update may keep stale
-                rig.fake.other_work = bool(place % 2)
+                rig.fake.other_work = bool(index % 2)
             else:
-                _replay_with_a_fault(rig, *entries[place % len(entries)])
+                _replay_with_a_fault(rig, *entries[index % len(entries)])
             assert max_execs is None or rig.execs() <= max_execs
         for entry, shape in entries:
             _check(rig, entry, shape)

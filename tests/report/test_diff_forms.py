@@ -192,7 +192,7 @@ def test_graphs_without_counterpart_and_inner_changes_are_lines_of_their_own() -
 def test_a_graph_that_differs_everywhere_is_cut_and_says_so() -> None:
     names = [f"k{index}" for index in range(100)]
     old, new = (
-        dump(graph(*[kernel(name=name, func=place + 1, grid=place + more) for place, name in enumerate(names)]))
+        dump(graph(*[kernel(name=name, func=number + 1, grid=number + more) for number, name in enumerate(names)]))
         for more in (1, 2)
     )
     shown = drawn(old, new).splitlines()

@@ -74,11 +74,11 @@ def test_unchanged_layers_between_changes_are_not_drawn() -> None:
 def test_every_changed_place_is_drawn_and_every_node_accounted_for(a: GraphSignature, b: GraphSignature) -> None:
     (found,) = compare_dumps(dump(a), dump(b, process_id=2), H200).changes
     assert found is not None
-    places = {place for change in found.changes if not is_note(change) for place in change.indices}
+    places = {index for change in found.changes if not is_note(change) for index in change.indices}
     shown = list(stretches_of(found))
     drawn = sum(sum(bool(row.changes) for row in part.rows) * part.times for part in shown)
     assert drawn == len(places)
-    removed = sum(place.new is None for place in places)
+    removed = sum(index.new is None for index in places)
     if shown:
         assert sum(part.length * part.times for part in shown) == len(b.nodes) + removed
 

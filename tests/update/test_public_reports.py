@@ -52,9 +52,9 @@ def reasons(group: GraphGroup) -> tuple[Finding, ...]:
     return group.nearest.findings
 
 
-def changed(place: int, **parts: object) -> GraphSignature:
+def changed(index: int, **parts: object) -> GraphSignature:
     nodes = list(DECODE.nodes)
-    nodes[place] = replace(nodes[place], **parts)
+    nodes[index] = replace(nodes[index], **parts)
     return replace(DECODE, nodes=tuple(nodes))
 
 

@@ -68,7 +68,7 @@ def test_a_rule_is_well_formed(entry: Rule) -> None:
 
 
 def test_documented_rules_cite_nvidia_and_measured_ones_a_measurement() -> None:
-    """A rule that is measured only by a profile says so in its place."""
+    """A rule that is measured only by a profile says so in its index."""
     for entry in RULES.values():
         if entry.evidence == "documented":
             assert entry.documented, entry.id

@@ -43,8 +43,8 @@ def document(graphs: list[tuple[list[int], list[Any]]], nodes: list[Any], labels
         "document": "sigcontract.dump",
         "version": 2,
         "header": [
-            {"label": f"g{place}", "graph": graph, "node_count": len(graphs[graph][0]), "portable_digest": _DIGEST}
-            for place, graph in enumerate(labels)
+            {"label": f"g{index}", "graph": graph, "node_count": len(graphs[graph][0]), "portable_digest": _DIGEST}
+            for index, graph in enumerate(labels)
         ],
         "environment": {
             "sigcontract_version": "0",

@@ -114,10 +114,10 @@ def test_very_many_rows_that_hold_graphs() -> None:
 def rows_that_hold_graphs(count: int) -> bytes:
     document = json.loads(DUMP)
     rows: list[dict[str, Any]] = [{"nodes": [], "dependencies": []}]
-    rows += [{"nodes": [place], "dependencies": [[]]} for place in range(count)]
+    rows += [{"nodes": [index], "dependencies": [[]]} for index in range(count)]
     held: list[dict[str, Any]] = [{"node": "graph", "graph": 0} for _ in range(count)]
     top = {"nodes": list(range(count, 2 * count)), "dependencies": [[]] * count}
-    held += [{"node": "conditional", "kind": 0, "handle": None, "bodies": [1 + place]} for place in range(count)]
+    held += [{"node": "conditional", "kind": 0, "handle": None, "bodies": [1 + index]} for index in range(count)]
     digest = "sha256:" + "0" * 64
     document |= {
         "header": [{"label": "", "graph": count + 1, "node_count": count, "portable_digest": digest}],
@@ -139,7 +139,7 @@ def bodies_that_graphs_hold(count: int) -> bytes:
     document = json.loads(DUMP)
     entry = {"label": "", "node_count": 1, "portable_digest": "sha256:" + "0" * 64}
     document |= {
-        "header": [entry | {"graph": place + 1} for place in range(count)],
+        "header": [entry | {"graph": index + 1} for index in range(count)],
         "functions": [],
         "attribute_sets": [],
         "nodes": [{"node": "conditional", "kind": 0, "handle": None, "bodies": [0] * count}],
@@ -156,7 +156,7 @@ def test_one_key_twice_among_very_many() -> None:
 
 def one_key_twice(count: int) -> bytes:
     document = json.loads(DUMP)
-    document["extensions"] = {"x": [{str(place): place} for place in range(count)]}
+    document["extensions"] = {"x": [{str(index): index} for index in range(count)]}
     last = str(count - 1).encode()
     return json.dumps(document).encode().replace(b'{"%s": %s}' % (last, last), b'{"%s": 1, "%s": 2}' % (last, last))
 

@@ -43,7 +43,7 @@ def dump() -> SignatureDump:
 
 
 def with_graphs(*graphs: GraphSignature) -> SignatureDump:
-    entries = tuple(LabeledGraph(label=str(place), graph=graph) for place, graph in enumerate(graphs))
+    entries = tuple(LabeledGraph(label=str(index), graph=graph) for index, graph in enumerate(graphs))
     return msgspec.structs.replace(dump(), graphs=entries)
 
 
@@ -155,7 +155,7 @@ def test_the_header_of_version_1_is_made_from_its_graphs() -> None:
 
 
 def test_a_header_is_that_of_a_dump() -> None:
-    with pytest.raises(VersionError, match=r"this is a sigcontract\.profile, where a sigcontract\.dump was asked for"):
+    with pytest.raises(VersionError, match=r"this is a sigcontract\.profile, expected a sigcontract\.dump"):
         codec.read_header(PROFILE)
 
 
@@ -182,7 +182,7 @@ def test_the_kind_of_record_can_be_demanded() -> None:
     with pytest.raises(VersionError) as caught:
         codec.load(PROFILE, expect=SignatureDump)
     assert (caught.value.code, caught.value.document, caught.value.found) == ("document", "sigcontract.profile", 1)
-    assert str(caught.value) == "this is a sigcontract.profile, where a sigcontract.dump was asked for (at /document)"
+    assert str(caught.value) == "this is a sigcontract.profile, expected a sigcontract.dump (at /document)"
 
 
 def test_a_version_error_says_what_was_found_and_what_would_do() -> None:
@@ -191,7 +191,7 @@ def test_a_version_error_says_what_was_found_and_what_would_do() -> None:
         codec.decode(data)
     assert (caught.value.document, caught.value.found, caught.value.supported) == ("sigcontract.dump", 9, (1, 2, 3))
     assert str(caught.value) == (
-        "this release reads sigcontract.dump of version 1 and 2 and 3, not 9; upgrade sigcontract (at /version)"
+        "unknown sigcontract.dump version 9; this release reads 1, 2, 3; upgrade sigcontract (at /version)"
     )
 
 
@@ -199,7 +199,7 @@ def test_an_unknown_document_is_named() -> None:
     with pytest.raises(VersionError) as caught:
         codec.decode(b'{"document":"x","version":1}')
     assert str(caught.value) == (
-        "'x' is not a sigcontract document; known documents: sigcontract.check, sigcontract.contract, "
+        "unknown document 'x'; known: sigcontract.check, sigcontract.contract, "
         "sigcontract.diff, sigcontract.dump, sigcontract.fleet, sigcontract.fleet-diff, sigcontract.fleet-query, "
         "sigcontract.groups, "
         "sigcontract.migration, sigcontract.prediction, sigcontract.profile, sigcontract.review, sigcontract.rules, "
@@ -334,7 +334,7 @@ def test_graphs_nested_too_deep_are_not_written() -> None:
 
 
 def test_there_is_no_other_format_version_or_document() -> None:
-    with pytest.raises(UsageError, match="'yaml' is no format; use json or msgpack"):
+    with pytest.raises(UsageError, match="unknown format 'yaml'; use json or msgpack"):
         codec.encode(dump(), format="yaml")  # type: ignore[arg-type]  # the fault
     with pytest.raises(UsageError, match=r"sigcontract\.dump is written as version 1 or 2 or 3, not 4"):
         codec.encode(dump(), version=4)
@@ -343,7 +343,7 @@ def test_there_is_no_other_format_version_or_document() -> None:
 
 
 def test_text_is_no_document() -> None:
-    with pytest.raises(UsageError, match="a document is bytes, not a str; encode text as UTF-8"):
+    with pytest.raises(UsageError, match="a document must be bytes, not str; encode text as UTF-8"):
         codec.decode("{}")  # type: ignore[call-overload]  # the fault
 
 
@@ -353,7 +353,7 @@ def test_validate_names_the_place_in_the_record() -> None:
     with pytest.raises(DecodeError) as caught:
         codec.validate(Dim3(x=1, y="2", z=1))  # type: ignore[arg-type]  # the fault
     assert str(caught.value) == "Expected `int`, got `str` (at /y)"
-    with pytest.raises(UsageError, match="int is not a record"):
+    with pytest.raises(UsageError, match="int is not a sigcontract record"):
         codec.validate(3)  # type: ignore[arg-type]  # the fault
 
 

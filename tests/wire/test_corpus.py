@@ -87,8 +87,8 @@ def test_an_invalid_file_has_faults_of_which_one_is_that_of_the_decoder(file: Pa
     assert {fault.code for fault in found} == {code}
     # pydantic points at the field, where msgspec points at the record that lacks it or has it too much
     tags = {"unknown_tag.json": ".node", "attribute_type_unknown.json": ".type"}
-    place = path.removesuffix(tags.get(file.name, ""))
-    assert any(fault.path.startswith(place) for fault in found)
+    index = path.removesuffix(tags.get(file.name, ""))
+    assert any(fault.path.startswith(index) for fault in found)
 
 
 @pytest.mark.parametrize(

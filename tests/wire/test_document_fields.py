@@ -112,12 +112,12 @@ def test_a_fault_between_parts_has_its_location_and_the_value_there() -> None:
         (
             {"document": "sigcontract.profile", "version": 1},
             ("dump", "document"),
-            "this is a sigcontract.profile, where a sigcontract.dump was asked for",
+            "this is a sigcontract.profile, expected a sigcontract.dump",
         ),
         (
             {"document": "sigcontract.dump", "version": 9},
             ("dump", "version"),
-            "this release reads sigcontract.dump of version 1 and 2 and 3, not 9; upgrade sigcontract",
+            "unknown sigcontract.dump version 9; this release reads 1, 2, 3; upgrade sigcontract",
         ),
         ({"document": object()}, ("dump",), "Encoding objects of type object is unsupported"),
     ],

@@ -57,7 +57,7 @@ def test_zstd_may_begin_with_a_frame_to_be_skipped(tmp_path: Path) -> None:
     (tmp_path / "x.zst").write_bytes(data)
     assert read_bytes(tmp_path / "x.zst", MIB) == b"{}"
     (tmp_path / "x.json").write_bytes(data)
-    with pytest.raises(DecodeError, match=r"give its name the suffix \.zst"):
+    with pytest.raises(DecodeError, match=r"give it the suffix \.zst"):
         read_bytes(tmp_path / "x.json", MIB)
 
 
@@ -96,13 +96,13 @@ def test_a_file_of_a_gibibyte_is_refused_unread(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "code", "message"),
     [
-        ("x.gz", b"{}", "magic", "the name says gzip, the bytes do not"),
-        ("x.zst", b"{}", "magic", "the name says zstd, the bytes do not"),
-        ("x.gz", b"", "magic", "the name says gzip, the bytes do not"),
+        ("x.gz", b"{}", "magic", "the suffix means gzip, but the content is not"),
+        ("x.zst", b"{}", "magic", "the suffix means zstd, but the content is not"),
+        ("x.gz", b"", "magic", "the suffix means gzip, but the content is not"),
         ("x.json", gzip.compress(b"{}"), "magic", r"this is a compressed file; give it the suffix \.gz"),
         ("x.json", b"\x28\xb5\x2f\xfd", "magic", r"this is a compressed file; give it the suffix \.zst"),
-        ("x.gz", gzip.compress(b"{}" * 99)[:-9], "malformed", "the gzip data ends too early"),
-        ("x.zst", zstandard.ZstdCompressor().compress(b"{}" * 99)[:-3], "malformed", "the zstd data ends too early"),
+        ("x.gz", gzip.compress(b"{}" * 99)[:-9], "malformed", "the gzip data is truncated"),
+        ("x.zst", zstandard.ZstdCompressor().compress(b"{}" * 99)[:-3], "malformed", "the zstd data is truncated"),
         ("x.gz", gzip.compress(b"{}")[:10] + b"\xff" * 20, "malformed", "damaged gzip data"),
         ("x.zst", b"\x28\xb5\x2f\xfd" + b"\xff" * 20, "malformed", "damaged zstd data"),
         ("x.gz", gzip.compress(b"{}") + b"tail", "malformed", "damaged gzip data"),

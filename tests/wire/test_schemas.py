@@ -41,9 +41,9 @@ def test_a_schema_is_one_of_2020_12_with_its_own_name(document: str, version: in
 
 def test_the_version_that_is_written_is_the_default() -> None:
     assert schema("sigcontract.dump")["$id"].endswith(":2")
-    with pytest.raises(VersionError, match=r"'sigcontract\.contact' is no document of sigcontract"):
+    with pytest.raises(VersionError, match=r"unknown document 'sigcontract\.contact'"):
         schema("sigcontract.contact")
-    with pytest.raises(VersionError, match="version 1 and 2 and 3, not 4"):
+    with pytest.raises(VersionError, match="version 4; this release reads 1, 2, 3"):
         schema("sigcontract.dump", 4)
 
 
@@ -67,7 +67,7 @@ def test_every_sentence_of_a_field_is_in_the_schema() -> None:
     assert fields["grid_dim"]["$ref"] == "#/$defs/Dim3"
     assert definitions["EdgeRow"] == {
         "title": "EdgeRow",
-        "description": "An edge into a node that is not a default one, as a list of its fields.",
+        "description": "A non-default edge into a node, as a list of its fields.",
         "type": "array",
         "prefixItems": [
             {
@@ -132,7 +132,7 @@ def test_a_draft_follows_the_records_and_a_release_never_changes(
         patched.setattr(schema_module, "_DIALECT", "another")
         assert check_files(tmp_path)[:2] == [
             "sigcontract.dump-1.schema.json does not match the records; write the files again",
-            "sigcontract.dump-1.schema.json has another sha256 than index.json says; write the files again",
+            "sigcontract.dump-1.schema.json has another sha256 than in index.json; write the files again",
         ]
         write_files(tmp_path)
         assert check_files(tmp_path) == []
@@ -141,11 +141,11 @@ def test_a_draft_follows_the_records_and_a_release_never_changes(
     with monkeypatch.context() as patched:
         patched.setattr(schema_module, "_DIALECT", "another")
         assert (
-            "sigcontract.dump-1.schema.json has another sha256 than index.json says; "
+            "sigcontract.dump-1.schema.json has another sha256 than in index.json; "
             "it is released and cannot change: add a new version"
         ) in check_files(tmp_path)
         before = sorted((file.name, file.read_bytes()) for file in tmp_path.iterdir())
-        with pytest.raises(UsageError, match=r"make a new version of sigcontract\.dump"):
+        with pytest.raises(UsageError, match=r"add a new version of sigcontract\.dump"):
             write_files(tmp_path)
         assert sorted((file.name, file.read_bytes()) for file in tmp_path.iterdir()) == before
     write_files(tmp_path)

@@ -88,7 +88,7 @@ def test_what_version_1_says_survives() -> None:
 @given(records(SignatureDump), st.data())
 def test_a_dump_that_came_through_version_1_stays_as_it_is(dump: SignatureDump, data: st.DataObject) -> None:
     kernels = data.draw(st.lists(records(KernelNodeSignature), max_size=3))
-    links = tuple(tuple(edge(other) for other in range(place)) for place in range(len(kernels)))
+    links = tuple(tuple(edge(other) for other in range(index)) for index in range(len(kernels)))
     graph = GraphSignature(nodes=tuple(kernels), dependencies=links)
     given_ = msgspec.structs.replace(dump, graphs=(LabeledGraph(label="g", graph=graph),), extensions={})
     once = again_by_1(given_)

@@ -1,4 +1,4 @@
-"""What is no valid record is refused with its place, by whichever function it is given to."""
+"""What is no valid record is refused with its index, by whichever function it is given to."""
 
 from collections.abc import Callable
 from typing import Any
@@ -69,21 +69,21 @@ NO_DUMP: Any = GOOD
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: sc.digest(ENTRY), "graph is to be a GraphSignature, not a LabeledGraph; give its .graph"),
+        (lambda: sc.digest(ENTRY), "graph must be a GraphSignature, not LabeledGraph; pass its .graph"),
         (
             lambda: sc.portable_digest(WHOLE),
-            "graph is to be a GraphSignature, not a SignatureDump; give its .graph(label)",
+            "graph must be a GraphSignature, not SignatureDump; pass its .graph(label)",
         ),
-        (lambda: sc.portable_form(ENTRY), "graph is to be a GraphSignature, not a LabeledGraph; give its .graph"),
+        (lambda: sc.portable_form(ENTRY), "graph must be a GraphSignature, not LabeledGraph; pass its .graph"),
         (
             lambda: sc.predict_update(ENTRY, ENTRY),
-            "held is to be a GraphSignature, not a LabeledGraph; give its .graph",
+            "held must be a GraphSignature, not LabeledGraph; pass its .graph",
         ),
-        (lambda: sc.predict_update(GOOD, GOOD, WHOLE), "profile is to be a DriverProfile, not a SignatureDump"),
-        (lambda: same("share", GOOD, ENTRY), "b is to be a GraphSignature, not a LabeledGraph; give its .graph"),
-        (lambda: key("share", ENTRY), "graph is to be a GraphSignature, not a LabeledGraph; give its .graph"),
-        (lambda: sc.diff(NO_DUMP, NO_DUMP), "old is to be a SignatureDump, not a GraphSignature"),
-        (lambda: group_dumps([NO_DUMP]), "dumps is to be a Sequence[SignatureDump], not a GraphSignature"),
+        (lambda: sc.predict_update(GOOD, GOOD, WHOLE), "profile must be a DriverProfile, not SignatureDump"),
+        (lambda: same("share", GOOD, ENTRY), "b must be a GraphSignature, not LabeledGraph; pass its .graph"),
+        (lambda: key("share", ENTRY), "graph must be a GraphSignature, not LabeledGraph; pass its .graph"),
+        (lambda: sc.diff(NO_DUMP, NO_DUMP), "old must be a SignatureDump, not GraphSignature"),
+        (lambda: group_dumps([NO_DUMP]), "dumps must be a Sequence[SignatureDump], not GraphSignature"),
     ],
 )
 def test_a_record_of_another_type_is_refused_and_the_graph_in_it_pointed_at(

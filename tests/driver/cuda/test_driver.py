@@ -50,7 +50,7 @@ def test_a_refused_update_names_result_node_and_dependency(workshop: Workshop) -
     held, candidate = workshop.graph(), workshop.graph()
     for graph, order in ((held, (0, 1)), (candidate, (1, 0))):
         first = [graph.empty(), graph.empty()]
-        joins = [graph.empty(after=first), graph.empty(after=[first[place] for place in order])]
+        joins = [graph.empty(after=first), graph.empty(after=[first[index] for index in order])]
         graph.empty(after=joins)
     launched = workshop.instantiate(held.graph)
     nodes = workshop.driver.graph_nodes(candidate.graph)

@@ -21,7 +21,7 @@ HERE = Path(__file__).parents[1]
 
 
 def use_bindings(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
-    """Put a module in the place of the installed bindings that gives, or raises, this answer."""
+    """Put a module in place of the installed bindings that gives, or raises, this answer."""
 
     def get(_symbol: bytes, _version: int, _flags: int) -> object:
         if isinstance(answer, RuntimeError):

@@ -89,10 +89,10 @@ def test_whichever_call_fails_nothing_is_left_behind() -> None:
     whole = FakeDriver()
     measure_profile(whole.driver())
     ended = 0
-    for place in range(0, sum(whole.calls.values()), 5):
+    for index in range(0, sum(whole.calls.values()), 5):
         fake = FakeDriver()
         driver = fake.driver()
-        fake.fail(None, 999, after=place)
+        fake.fail(None, 999, after=index)
         try:
             measure_profile(driver)
         except DriverCallError as error:

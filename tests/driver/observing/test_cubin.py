@@ -77,9 +77,9 @@ def test_what_is_no_cubin_has_no_names_and_no_hashes(image: bytes) -> None:
 
 @settings(derandomize=True, max_examples=150, deadline=None)
 @given(st.integers(0, 5455), st.integers(1, 255))
-def test_a_damaged_image_is_an_error_or_an_answer_never_another_exception(place: int, change: int) -> None:
+def test_a_damaged_image_is_an_error_or_an_answer_never_another_exception(index: int, change: int) -> None:
     image = bytearray(cubin("one"))
-    image[place] ^= change
+    image[index] ^= change
     kernel_names(bytes(image))
     try:
         hashes = kernel_hashes(bytes(image))
