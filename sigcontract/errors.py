@@ -120,7 +120,8 @@ class RecordError(SigcontractError, ValueError):
     def __init__(self, message: str, *, path: str = "$", code: str | None = None) -> None:
         self.path = _shortened(path, _MOST_PATH)
         self.reason = _shortened(message, _MOST_REASON)
-        super().__init__(f"{self.reason} (at {self.path})", code=code)
+        where = f" (at {self.pointer})" if self.pointer else ""
+        super().__init__(f"{self.reason}{where}", code=code)
 
     @property
     def location(self) -> tuple[str | int, ...]:  # noqa: D102  an attribute of the class

@@ -82,6 +82,20 @@ def graph_signature(request: pytest.FixtureRequest) -> "GraphSignatureFixture":
     return fixture
 
 
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Explain why two dumps or graphs are not equal by their diff."""
+    if op != "==" or not (_is_record(left) and _is_record(right)):
+        return None
+    from sigcontract.testing import inequality_lines  # noqa: PLC0415  only for a test that compares records
+
+    return inequality_lines(left, right)
+
+
+def _is_record(value: object) -> bool:
+    """Return whether a value is of a class of this package, without importing any."""
+    return type(value).__module__.startswith("sigcontract.model.")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach what the test checked to its last report."""

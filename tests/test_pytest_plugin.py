@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 import sigcontract as sc
 import sigcontract.testing.fixture  # here, so that not every run inside imports it anew
+from sigcontract.pytest_plugin import pytest_assertrepr_compare
+from sigcontract.testing import inequality_lines
 from tests.architecture.source import ROOT
 from tests.compare.dumps import dump, kernel, without_code
 from tests.update import build
@@ -435,3 +437,74 @@ def test_names_from_files_cannot_move_the_terminal(pytester: pytest.Pytester) ->
     assert sc.load(pending, expect=sc.SignatureDump).graphs[0].graph.kernel_nodes[0].name == hostile
     accepted(pytester)
     ran(pytester).assert_outcomes(passed=1)
+
+
+def test_two_graphs_that_are_not_equal_are_shown_by_their_diff(pytester: pytest.Pytester) -> None:
+    captured(pytester, BEFORE, AFTER)
+    pytester.makepyfile(
+        """
+        import sigcontract as sc
+
+        FIRST, SECOND = (entry.graph for entry in sc.load("captured.json").graphs)
+
+        def test_graphs():
+            assert FIRST == SECOND
+        """
+    )
+    result = ran(pytester, "-vv")
+    result.assert_outcomes(failed=1)
+    text = result.stdout.str()
+    assert "assert two graphs differ (left → right)" in text
+    assert "gemm_64" in text
+    assert "gemm_128" in text
+    assert "GraphSignature(" not in text
+
+
+EQUALITY = dump(BEFORE, AFTER)
+
+
+@pytest.mark.parametrize(
+    ("left", "lines"),
+    [
+        (
+            replace(EQUALITY, profile="other", extensions={"a": 1}),
+            ["profile: 'other' → None", "extensions: {'a': 1} → {}"],
+        ),
+        (
+            replace(EQUALITY, environment=replace(EQUALITY.environment, hostname="x" * 80)),
+            [f"environment.hostname: 'x{'x' * 57}… → 'node-a'"],
+        ),
+        (replace(EQUALITY, graphs=EQUALITY.graphs[::-1]), ["graphs: ['g1', 'g0'] → ['g0', 'g1']"]),
+    ],
+)
+def test_what_a_diff_of_graphs_leaves_out_is_named(left: sc.SignatureDump, lines: list[str]) -> None:
+    found = inequality_lines(left, EQUALITY)
+    assert found == ["two dumps differ (left → right)", *lines]
+
+
+def test_equal_graphs_of_unequal_dumps_are_not_drawn() -> None:
+    third = replace(EQUALITY.graphs[0], label="g2")
+    more = replace(EQUALITY, graphs=(*EQUALITY.graphs, third))
+    assert inequality_lines(EQUALITY, more) == [
+        "two dumps differ (left → right)",
+        "graphs: ['g0', 'g1'] → ['g0', 'g1', 'g2']",
+    ]
+    other = replace(EQUALITY, graphs=(*EQUALITY.graphs, replace(third, graph=AFTER)))
+    found = inequality_lines(other, more)
+    assert found is not None
+    assert [line for line in found if "g0" in line or "g1" in line] == []
+    assert any(line.startswith("g2: ") for line in found)
+
+
+def test_graphs_that_cannot_be_compared_are_named_as_such() -> None:
+    twice = replace(EQUALITY, graphs=(replace(EQUALITY.graphs[1], label="g0"),) * 2)
+    found = inequality_lines(twice, EQUALITY)
+    assert found is not None
+    assert found[1].startswith("their graphs cannot be compared: ")
+
+
+@pytest.mark.parametrize("other", [BEFORE, 5, None])
+def test_other_comparisons_are_left_to_pytest(other: object) -> None:
+    assert inequality_lines(EQUALITY, other) is None
+    assert pytest_assertrepr_compare("<", EQUALITY, EQUALITY) is None
+    assert pytest_assertrepr_compare("==", EQUALITY, 5) is None

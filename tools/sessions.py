@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
     Path("README.md"),
     Path("docs/documents.md"),
+    Path("docs/schema.md"),
     Path("docs/cli.md"),
     Path("docs/fleet.md"),
     Path("docs/contract.md"),

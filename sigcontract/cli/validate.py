@@ -129,6 +129,7 @@ def _as_record(found: _Checked) -> ValidatedFile:
             FileFault(
                 code=fault.code,
                 path=escaped_name(fault.path) if isinstance(fault, RecordError) else None,
+                pointer=escaped_name(fault.pointer) if isinstance(fault, RecordError) else None,
                 message=escaped_name(fault.reason if isinstance(fault, RecordError) else str(fault)),
             )
             for fault in found.faults

@@ -92,7 +92,7 @@ def decode_golden(data: bytes) -> SignatureDump:
     if isinstance(listing, dict) and listing.get("version") == _LISTING:
         expected = _listed(golden.graphs)
         if listing.get("graphs") != expected:
-            path = f"$.extensions['{_EXTENSION}'].graphs"
+            path = f'$.extensions["{_EXTENSION}"].graphs'
             reason = "the listing of nodes does not match the graphs in this file: it was edited by hand"
             raise InvariantError(reason, path=path, code="listing")
     return golden

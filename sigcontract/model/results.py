@@ -112,6 +112,10 @@ class FileFault(Record, frozen=True, kw_only=True):
 
     code: Annotated[Text, Meta(description="Stable code of the error.")]
     path: Annotated[Text | None, Meta(description="Path in the document; null: the whole file.")]
+    pointer: Annotated[
+        Text | None,
+        Meta(description="The path as a JSON Pointer (RFC 6901), empty for the whole document; null: the whole file."),
+    ]
     message: Annotated[Text, Meta(description="What is wrong, for a person.")]
 
 

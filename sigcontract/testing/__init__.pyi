@@ -1,3 +1,6 @@
+from sigcontract.testing.equality import (
+    inequality_lines as inequality_lines,
+)
 from sigcontract.testing.fixture import (
     CheckSettings as CheckSettings,
     GraphSignatureFixture as GraphSignatureFixture,

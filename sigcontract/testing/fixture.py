@@ -12,9 +12,10 @@ import pytest
 from sigcontract.driver import default_driver, environment, read_graph, read_profile
 from sigcontract.errors import DriverUnavailableError, FileError, NotComparableError, UsageError
 from sigcontract.golden import compare_with_golden, golden_bytes, golden_file, golden_of, pending_file
-from sigcontract.model import Environment, GraphSignature, GroupsReport, LabeledGraph, SignatureDump
+from sigcontract.model import GraphSignature, GroupsReport, SignatureDump
 from sigcontract.profiles import named_profile
 from sigcontract.report import counted, disagreement_text, render_groups
+from sigcontract.testing.dumps import UNKNOWN_ENVIRONMENT, dump_of
 from sigcontract.testing.ledger import Checked, Ledger
 from sigcontract.testing.structure import GraphStructure
 from sigcontract.update import MEMORY_SOURCE, gaps, group_dumps, no_graph
@@ -22,19 +23,6 @@ from sigcontract.wire import write_bytes
 
 __all__ = ["CheckSettings", "GraphSignatureFixture"]
 
-#: Environment of a bare signature, which has none.
-_UNKNOWN: Final = Environment(
-    sigcontract_version="unknown",
-    created_at="unknown",
-    hostname=None,
-    process_id=None,
-    rank=None,
-    world_size=None,
-    cuda_driver_version=None,
-    display_driver_version=None,
-    devices=(),
-    libraries=(),
-)
 #: Remedy for a recording that equals its golden, but is undetermined in a strict run.
 _STRICT: Final = (
     "read the graph with observations of its launches (sigcontract.driver.observe), and write the golden anew"
@@ -122,7 +110,7 @@ class GraphSignatureFixture:
         dump = self._dump(graph, name)
         recorded = golden_of(dump)
         found = compare_with_golden(
-            recorded, golden, environment_known=dump.environment != _UNKNOWN, strict=self._settings.strict
+            recorded, golden, environment_known=dump.environment != UNKNOWN_ENVIRONMENT, strict=self._settings.strict
         )
         pending = pending_file(golden)
         if found.agrees:
@@ -237,7 +225,7 @@ class GraphSignatureFixture:
         if isinstance(graph, SignatureDump):
             return graph
         if isinstance(graph, GraphSignature):
-            return _dump_of({label: graph}, _UNKNOWN, None)
+            return dump_of({label: graph}, UNKNOWN_ENVIRONMENT, None)
         __tracebackhide__ = True
         return self._live({label: graph})
 
@@ -247,7 +235,7 @@ class GraphSignatureFixture:
         )
         signatures = {label: graph for label, graph in given.items() if isinstance(graph, GraphSignature)}
         if len(signatures) == len(given):
-            return _dump_of(signatures, _UNKNOWN, None)
+            return dump_of(signatures, UNKNOWN_ENVIRONMENT, None)
         if signatures:
             raise UsageError("signatures and live graphs may be of different processes; pass one kind")
         return self._live(given)
@@ -257,7 +245,7 @@ class GraphSignatureFixture:
         try:
             driver = default_driver()
             signatures = {label: read_graph(graph, driver=driver) for label, graph in graphs.items()}
-            return _dump_of(signatures, environment(driver), read_profile(driver).id)
+            return dump_of(signatures, environment(driver), read_profile(driver).id)
         except DriverUnavailableError as error:
             self._without_gpu(str(error))
 
@@ -286,13 +274,3 @@ class GraphSignatureFixture:
 
     def _shown(self, path: Path) -> str:
         return os.path.relpath(path, self._settings.directory)
-
-
-def _dump_of(graphs: Mapping[str, GraphSignature], where: Environment, profile: str | None) -> SignatureDump:
-    return SignatureDump(
-        environment=where,
-        profile=profile,
-        complete=True,
-        graphs=tuple(LabeledGraph(label=label, graph=graph) for label, graph in graphs.items()),
-        extensions={},
-    )

@@ -37,7 +37,7 @@ def typescript_types(document: str, version: int | None = None) -> str:
     if form.version not in versions:
         raise UsageError(
             f"{document} version {form.version} has no TypeScript types, since generators mistake its lists of "
-            f"positions; use version {max(versions)}, which `sigcontract migrate --to` writes"
+            f"positions; use version {max(versions)}, which `sigcontract migrate --to-version` writes"
         )
     name = f"{document}-{form.version}.d.ts"
     try:

@@ -81,7 +81,7 @@ def test_every_fault_of_a_contract_is_told_with_its_line(capsys: pytest.CaptureF
     shown = capsys.readouterr()
     assert shown.out == ""
     first, second, last = shown.err.splitlines()
-    assert first == "contract.toml:4: error[decode]: Extra inputs are not permitted (at $.colour)"
+    assert first == "contract.toml:4: error[decode]: Extra inputs are not permitted (at /colour)"
     assert second.startswith("contract.toml:5: error[decode]: Input should be 'harmless', ")
     assert last.startswith("sigcontract: error[contract]: contract.toml is not a valid contract: ")
 

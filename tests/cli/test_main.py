@@ -139,7 +139,7 @@ def test_the_notes_of_an_error_name_the_file(
     play(monkeypatch, failing(error))
     assert main(["show"]) == Exit.ERROR
     assert capsys.readouterr().err == (
-        "sigcontract: error[decode]: not an integer (at $.version), in server.dump.json\n"
+        "sigcontract: error[decode]: not an integer (at /version), in server.dump.json\n"
     )
 
 

@@ -62,8 +62,8 @@ def test_every_fault_of_every_file_is_listed_and_the_status_is_that_of_faulty_in
     assert main(["validate", str(bad), str(good), str(tmp_path / "none.json")]) == 2
     assert capsys.readouterr().out.splitlines() == [
         f"{bad}: 2 faults",
-        "  error[decode]: Input should be greater than or equal to 0 (at $.environment.rank)",
-        "  error[decode]: Input should be a valid boolean (at $.complete)",
+        "  error[decode]: Input should be greater than or equal to 0 (at /environment/rank)",
+        "  error[decode]: Input should be a valid boolean (at /complete)",
         f"{good}: valid sigcontract.dump 2, 3 graphs",
         f"{tmp_path / 'none.json'}: 1 fault",
         f"  error[file]: cannot read {tmp_path / 'none.json'}: No such file or directory; check the name",
@@ -102,6 +102,7 @@ def test_the_json_form_has_code_path_and_message_of_each_fault(
     assert second["faults"][0] == {
         "code": "decode",
         "path": "$.environment.rank",
+        "pointer": "/environment/rank",
         "message": "Input should be greater than or equal to 0",
     }
 
@@ -121,7 +122,7 @@ def test_a_file_name_that_is_not_utf8_is_escaped_in_the_json_form(
     first, second = json.loads(capsys.readouterr().out)["files"]
     assert (first["file"], first["valid"]) == (f"{tmp_path}/\\udcff.json", True)
     message = f"cannot read {tmp_path}/\\udcfe.json: No such file or directory; check the name"
-    assert second["faults"] == [{"code": "file", "path": None, "message": message}]
+    assert second["faults"] == [{"code": "file", "path": None, "pointer": None, "message": message}]
 
 
 def test_a_name_that_says_another_format_is_a_fault_as_it_is_for_every_reader(
@@ -132,7 +133,7 @@ def test_a_name_that_says_another_format_is_a_fault_as_it_is_for_every_reader(
     assert main(["validate", str(path)]) == 2
     assert capsys.readouterr().out.splitlines() == [
         f"{path}: 1 fault",
-        "  error[magic]: the suffix means msgpack, but the content is not; rename the file (at $)",
+        "  error[magic]: the suffix means msgpack, but the content is not; rename the file",
     ]
 
 

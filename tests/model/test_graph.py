@@ -26,16 +26,16 @@ def empty(*dependencies: tuple[Dependency, ...]) -> GraphSignature:
     [
         (
             ((), edges(2)),
-            "node 2 is not among the 2 nodes; drop the edge or add the node (at $.dependencies[1][0].node)",
+            "node 2 is not among the 2 nodes; drop the edge or add the node (at /dependencies/1/0/node)",
         ),
         (
             ((), edges(0, 9)),
-            "node 9 is not among the 2 nodes; drop the edge or add the node (at $.dependencies[1][1].node)",
+            "node 9 is not among the 2 nodes; drop the edge or add the node (at /dependencies/1/1/node)",
         ),
-        ((edges(0),), "nodes depend on each other in a cycle (0 -> 0); a CUDA graph has none (at $.dependencies)"),
+        ((edges(0),), "nodes depend on each other in a cycle (0 -> 0); a CUDA graph has none (at /dependencies)"),
         (
             (edges(2), edges(0), edges(1)),
-            "nodes depend on each other in a cycle (0 -> 1 -> 2 -> 0); a CUDA graph has none (at $.dependencies)",
+            "nodes depend on each other in a cycle (0 -> 1 -> 2 -> 0); a CUDA graph has none (at /dependencies)",
         ),
     ],
 )
@@ -48,7 +48,7 @@ def test_edges_lead_to_nodes_and_never_round(dependencies: Any, message: str) ->
 def test_there_is_a_list_of_dependencies_per_node() -> None:
     with pytest.raises(InvariantError) as caught:
         GraphSignature(nodes=(EmptyNode(),), dependencies=())
-    assert str(caught.value) == "1 nodes have 0 dependency lists; give one list per node (at $.dependencies)"
+    assert str(caught.value) == "1 nodes have 0 dependency lists; give one list per node (at /dependencies)"
 
 
 def test_an_edge_may_lead_forward_in_node_order() -> None:

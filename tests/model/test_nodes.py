@@ -59,23 +59,23 @@ def test_no_cluster_is_not_a_cluster_of_one() -> None:
     [
         (
             {"id": 4, "state": "unreadable", "value": 1},
-            "an attribute that is unreadable has no value, not 1; set it to null (at $.value)",
+            "an attribute that is unreadable has no value, not 1; set it to null (at /value)",
         ),
         (
             {"id": 2, "state": "value", "value": None},
-            "the value of cooperative is of type int, not NoneType (at $.value)",
+            "the value of cooperative is of type int, not NoneType (at /value)",
         ),
         (
             {"id": 2, "state": "value", "value": ClusterDim(x=1, y=1, z=1)},
-            "the value of cooperative is of type int, not ClusterDim (at $.value)",
+            "the value of cooperative is of type int, not ClusterDim (at /value)",
         ),
         (
             {"id": 9, "state": "value", "value": RawValue(hex="0" * 128)},
-            "the value of mem_sync_domain_map is of type MemSyncDomainMap, not RawValue (at $.value)",
+            "the value of mem_sync_domain_map is of type MemSyncDomainMap, not RawValue (at /value)",
         ),
         (
             {"id": 15, "state": "value", "value": 1},
-            "the value of attribute_15 is of type RawValue, not int (at $.value)",
+            "the value of attribute_15 is of type RawValue, not int (at /value)",
         ),
     ],
 )

@@ -27,7 +27,7 @@ def test_a_profile_answers_by_id() -> None:
 def test_a_profile_lists_each_attribute_once_and_ascending() -> None:
     with pytest.raises(InvariantError) as caught:
         DriverProfile(**msgspec.structs.asdict(PROFILE) | {"attributes": PROFILE.attributes[::-1]})
-    assert str(caught.value) == "attribute 2 follows 4; list each id once, ascending (at $.attributes[1].id)"
+    assert str(caught.value) == "attribute 2 follows 4; list each id once, ascending (at /attributes/1/id)"
 
 
 def test_the_worst_verdict_is_never_the_safer_of_two() -> None:

@@ -164,7 +164,9 @@ def test_a_false_digest_is_found_where_it_is_asked_for(tmp_path: Path) -> None:
     true = portable_digest(dump().graphs[2].graph).encode()
     false = data.replace(true, b"sha256:" + b"0" * 64)
     assert codec.decode(false) == dump()  # nothing that is returned relies on the digest
-    with pytest.raises(InvariantError, match=r"the digest of this graph is sha256:.*\$\.header\[2\]") as caught:
+    with pytest.raises(
+        InvariantError, match=r"the digest of this graph is sha256:.*/header/2/portable_digest"
+    ) as caught:
         codec.decode(false, verify=True)
     assert caught.value.code == "digest"
     assert [fault.path for fault in codec.faults(false)] == ["$.header[2].portable_digest"]
@@ -180,7 +182,7 @@ def test_the_kind_of_record_can_be_demanded() -> None:
     with pytest.raises(VersionError) as caught:
         codec.load(PROFILE, expect=SignatureDump)
     assert (caught.value.code, caught.value.document, caught.value.found) == ("document", "sigcontract.profile", 1)
-    assert str(caught.value) == "this is a sigcontract.profile, expected a sigcontract.dump (at $.document)"
+    assert str(caught.value) == "this is a sigcontract.profile, expected a sigcontract.dump (at /document)"
 
 
 def test_a_version_error_says_what_was_found_and_what_would_do() -> None:
@@ -189,7 +191,7 @@ def test_a_version_error_says_what_was_found_and_what_would_do() -> None:
         codec.decode(data)
     assert (caught.value.document, caught.value.found, caught.value.supported) == ("sigcontract.dump", 9, (1, 2, 3))
     assert str(caught.value) == (
-        "unknown sigcontract.dump version 9; this release reads 1, 2, 3; upgrade sigcontract (at $.version)"
+        "unknown sigcontract.dump version 9; this release reads 1, 2, 3; upgrade sigcontract (at /version)"
     )
 
 
@@ -201,7 +203,7 @@ def test_an_unknown_document_is_named() -> None:
         "sigcontract.diff, sigcontract.dump, sigcontract.fleet, sigcontract.fleet-diff, sigcontract.fleet-query, "
         "sigcontract.groups, sigcontract.migration, sigcontract.prediction, sigcontract.profile, "
         "sigcontract.recording, sigcontract.review, "
-        "sigcontract.rules, sigcontract.schemas, sigcontract.show, sigcontract.validation (at $.document)"
+        "sigcontract.rules, sigcontract.schemas, sigcontract.show, sigcontract.validation (at /document)"
     )
 
 
@@ -210,7 +212,7 @@ def test_a_fault_is_told_with_its_path_and_its_cause() -> None:
     with pytest.raises(DecodeError) as caught:
         codec.decode(data)
     assert caught.value.path.startswith("$.nodes[")
-    assert str(caught.value) == f"Expected `int`, got `bool` (at {caught.value.path})"
+    assert str(caught.value) == f"Expected `int`, got `bool` (at {caught.value.pointer})"
     assert isinstance(caught.value.__cause__, msgspec.ValidationError)
 
 
@@ -249,7 +251,7 @@ def test_a_list_of_faults_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     document["graphs"][1]["nodes"] = [-1] * 1500
     found = codec.faults(json.dumps(document).encode())
     assert len(found) == 1001
-    assert str(found[-1]) == "500 more faults (at $)"
+    assert str(found[-1]) == "500 more faults"
     monkeypatch.setattr("sigcontract.wire.fault_list.MAX_LISTED_BYTES", 10)
     assert [fault.path for fault in codec.faults(json.dumps(document).encode())] == ["$.graphs[1].nodes[0]"]
 
@@ -259,7 +261,7 @@ def test_a_list_of_parts_that_do_not_fit_ends_too() -> None:
     document["graphs"][1]["nodes"] = [99] * 1500
     found = codec.faults(json.dumps(document).encode())
     assert len(found) == 1001
-    assert str(found[-1]) == "more than 1000 faults (at $)"
+    assert str(found[-1]) == "more than 1000 faults"
 
 
 def test_faults_of_a_large_file_cost_no_more_than_it_does() -> None:
@@ -291,7 +293,7 @@ def test_extensions_that_would_not_come_back_are_not_written(
     value: Any, error: type[RecordError], format_: codec.Format
 ) -> None:
     holder = msgspec.structs.replace(dump(), extensions={"x": value})
-    with pytest.raises(RecordError, match=r"\$"):
+    with pytest.raises(RecordError):
         codec.encode(holder, format=format_)
     if format_ == "json":
         with pytest.raises(error):
@@ -350,7 +352,7 @@ def test_validate_names_the_place_in_the_record() -> None:
     codec.validate(dump().graphs[0].graph)
     with pytest.raises(DecodeError) as caught:
         codec.validate(Dim3(x=1, y="2", z=1))  # type: ignore[arg-type]  # the fault
-    assert str(caught.value) == "Expected `int`, got `str` (at $.y)"
+    assert str(caught.value) == "Expected `int`, got `str` (at /y)"
     with pytest.raises(UsageError, match="int is not a sigcontract record"):
         codec.validate(3)  # type: ignore[arg-type]  # the fault
 
@@ -365,7 +367,7 @@ def test_a_missing_file_is_a_file_error(tmp_path: Path) -> None:
 
 def test_a_list_of_graphs_or_edges_is_not_written() -> None:
     record = msgspec.structs.replace(dump(), graphs=list(dump().graphs))
-    with pytest.raises(RecordError, match=r"a list for a tuple\) \(at \$\.graphs\)"):
+    with pytest.raises(RecordError, match=r"a list for a tuple\) \(at /graphs\)"):
         codec.encode(record)
     graph = dump().graphs[2].graph
     with pytest.raises(RecordError, match="as a list for a tuple"):

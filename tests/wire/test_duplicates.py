@@ -84,7 +84,8 @@ def test_forms_longer_than_needed_are_walked_over_too(small: bytes) -> None:
 def test_a_key_twice_is_told_with_its_path(data: bytes, path: str) -> None:
     with pytest.raises(DecodeError) as caught:
         refuse_duplicate_keys(data, b"", text=True)
-    assert str(caught.value) == f"duplicate key; the value is ambiguous (at {path})"
+    assert str(caught.value) == f"duplicate key; the value is ambiguous (at {caught.value.pointer})"
+    assert caught.value.path == path
     assert caught.value.code == "duplicate_key"
 
 

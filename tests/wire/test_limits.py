@@ -73,11 +73,11 @@ def test_edges_have_a_limit_with_every_use_counted(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("sigcontract.wire.tables.MAX_HELD_EDGES", 50)
     row: list[Any] = [{"node": "empty"}, {"node": "graph", "graph": 0}]
     edges = ([0] * 8, [[*range(index)] for index in range(8)])  # 28 edges
-    assert str(refused(document([edges], row[:1], [0] * 4))) == "112 edges; the limit is 100 (at $)"
+    assert str(refused(document([edges], row[:1], [0] * 4))) == "112 edges; the limit is 100"
     held = document([edges, ([1, 1], [[], []])], row, [1])
-    assert str(refused(held)) == "graph 1 holds graphs of 56 edges; the limit is 50 (at $.graphs[1])"
+    assert str(refused(held)) == "graph 1 holds graphs of 56 edges; the limit is 50 (at /graphs/1)"
     held = document([edges, ([1], [[]])], row, [1, 1])
-    assert str(refused(held)) == "nodes hold graphs of 56 edges in all; the limit is 50 (at $)"
+    assert str(refused(held)) == "nodes hold graphs of 56 edges in all; the limit is 50"
     assert limits.MAX_EXPANDED_EDGES >= 4 * limits.MAX_EXPANDED_NODES
 
 
