@@ -101,7 +101,7 @@ def register(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--report", metavar="FILE", type=Path, help="also write what was recorded as JSON")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    parser.set_defaults(command=[])
+    parser.set_defaults(program_command=[])
     # On the instance: argparse has no option that ends all options, and drops a -- meant for the program.
     parse: Any = functools.partial(_parse, parser.parse_known_args)
     parser.parse_known_args = parse  # type: ignore[method-assign]  # see above
@@ -117,13 +117,13 @@ def _parse(
     args, rest = parse(arguments[:index], namespace)
     word, after = arguments[index : index + 1], arguments[index + 1 :]
     if args.program:  # the program may use -m too: record -o dumps python -m serve
-        args.command = [*args.program, *word, *after]
+        args.program_command = [*args.program, *word, *after]
     elif word == ["-m"]:
         if not after:
             raise UsageError("-m needs a module name; `sigcontract record --help` shows the usage")
-        args.command = [sys.executable, "-m", *after]
+        args.program_command = [sys.executable, "-m", *after]
     else:
-        args.command = after
+        args.program_command = after
     return args, rest
 
 
@@ -137,7 +137,7 @@ def run(args: argparse.Namespace) -> int:
     FileError
         The directory is not writable, or the program cannot be run. It was not started.
     """
-    if not args.command:
+    if not args.program_command:
         raise UsageError("no program given; put it after --, as in: sigcontract record -o dumps -- python x.py")
     settings = RecordSettings(
         label=args.label,
@@ -153,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
     demand = None if settings.demand is None else signal.Signals[settings.demand]
     with _status_folder() as status:
         environment = settings.environment(folder, status, os.environ, tuple(args.at))
-        ended = run_program(args.command, environment, status, demand)
+        ended = run_program(args.program_command, environment, status, demand)
         reports = read_reports(status)
     _tell(reports, folder)
     if args.report is not None:

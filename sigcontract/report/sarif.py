@@ -71,7 +71,7 @@ def _result(case: Case, result: CaseResult, rule: int) -> dict[str, Any]:
         "level": result.level,
         "message": {"text": _text(result.message)},
         "partialFingerprints": {"sigcontract/v1": _fingerprint(case, result)},
-        "properties": {"verdict": result.verdict, "kernel": result.subject},
+        "properties": {"verdict": result.verdict, "kernel": _cut(result.subject or "") or None},
     }
     if result.location is not None:
         location: dict[str, Any] = {"physicalLocation": _physical(result.location)}
@@ -88,7 +88,10 @@ def _result(case: Case, result: CaseResult, rule: int) -> dict[str, Any]:
 def _text(text: str) -> str:
     """Return a text without links, cut and marked as cut if it is too long."""
     # ``[text](1)`` is an embedded link, whatever a kernel's name means by it.
-    text = text.replace("](", "]\\(")
+    return _cut(text.replace("](", "]\\("))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _MOST_MESSAGE else f"{text[: _MOST_MESSAGE - 15]}… (shortened)"
 
 

@@ -237,9 +237,8 @@ def form_named(document: str, version: int) -> Form:
         return form
     versions = tuple(number for name, number in FORMS if name == document)
     if not versions:
-        known = ", ".join(sorted({name for name, _ in FORMS}))
         raise VersionError(
-            f"unknown document {document!r}; known: {known}",
+            f"unknown document {document!r}; `sigcontract schema` lists those that this release reads",
             document=document,
             found=version,
             supported=(),

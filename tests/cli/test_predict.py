@@ -85,7 +85,10 @@ node.type: rejected, measured
 """
 
 
-def test_the_text_says_where_the_driver_stops_and_why(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_says_where_the_driver_stops_and_why(
+    server: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # as where there is no terminal; pytest-xdist sets 80
     profile = ["--profile", "nvidia-h200-cuda-13.0"]
     assert main(["predict", server, "--held", "one", "--candidate", "turned", *profile]) == 1
     assert capsys.readouterr().out == GOLDEN
