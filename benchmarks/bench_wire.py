@@ -133,6 +133,21 @@ def sizes(dump: sc.SignatureDump, folder: Path) -> dict[str, float]:
     return found
 
 
+def versions(dump: sc.SignatureDump, folder: Path) -> dict[str, Any]:
+    """Compare version 3 of the dump with version 2: size and load time, as ratios to version 2."""
+    found: dict[str, Any] = {}
+    for suffix in (".json", ".json.zst", ".msgpack"):
+        files = {version: folder / f"version-{version}{suffix}" for version in (2, 3)}
+        for version, file in files.items():
+            sc.save(dump, file, version=version)
+        seconds = medians({str(version): lambda file=file: sc.load(file) for version, file in files.items()})  # type: ignore[misc]
+        found[suffix] = {
+            "size": round(files[3].stat().st_size / files[2].stat().st_size, 3),
+            "load": round(seconds["3"] / seconds["2"], 2),
+        }
+    return found
+
+
 def starting() -> dict[str, Any]:
     """Compare the start of processes: seconds beyond a bare interpreter for imports, in all for the command."""
 
@@ -173,6 +188,12 @@ def main() -> None:
             "orjson": orjson.__version__,
             "load_average": [round(load, 1) for load in os.getloadavg()],
             "torch_block_bytes_per_node": sizes(dump, folder),
+            "version_3_to_version_2": {
+                "torch_block": versions(dump, folder),
+                "model_repetition": versions(repeated(dump), folder),
+                "distinct_nodes_of_few_functions": versions(distinct(dump, sharing=True), folder),
+                "distinct_in_everything": versions(distinct(dump, sharing=False), folder),
+            },
             "model_repetition": reading(repeated(dump), folder),
             "distinct_nodes_of_few_functions": reading(distinct(dump, sharing=True), folder),
             "distinct_in_everything": reading(distinct(dump, sharing=False), folder),
