@@ -91,17 +91,15 @@ def _attribute(number: int, found: int | Dim3 | None) -> LaunchAttribute:
 def downgraded_to_1(dump: SignatureDump) -> Any:
     """Return a dump as a version 1 document.
 
-    Omits what version 1 lacks: handles, function facts, other attributes, the profile, and the driver's order of
-    dependencies. Attributes observed at the launch are written as null, since version 1 holds only values read from
-    nodes.
+    Omits what version 1 lacks: handles, function facts, other attributes, the profile, extensions, and the driver's
+    order of dependencies. Attributes observed at the launch are written as null, since version 1 holds only values
+    read from nodes.
 
     Raises
     ------
     InvariantError
-        A node is not a kernel node, an edge is repeated, or the dump has extensions.
+        A node is not a kernel node, or an edge is repeated.
     """
-    if dump.extensions:
-        raise InvariantError("version 1 has no extensions; write version 2", path="$.extensions")
     graphs = []
     for number, entry in enumerate(dump.graphs):
         path = f"$.graphs[{number}].graph"
