@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -97,7 +98,7 @@ def test_an_older_version_lists_what_it_leaves_out(tmp_path: Path, capsys: pytes
     nodes = graph(full_kernel(func=0xF0), full_kernel(func=0xF1), full_kernel(func=0xF0), edges=[[], [], [1, 0]])
     source, target = tmp_path / "new.dump.json", tmp_path / "old.dump.json"
     entries = (LabeledGraph(label="g", graph=nodes),)
-    extensions = {"sigcontract.record": {"problems": []}}  # as of each dump that `record` writes
+    extensions: dict[str, Any] = {"sigcontract.record": {"problems": []}}  # as of each dump that `record` writes
     save(replace(DUMP, graphs=entries, profile="nvidia-h200-cuda-13.0", extensions=extensions), source)
     assert main(["migrate", str(source), str(target), "--to-version", "1", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["left_out"]
