@@ -482,6 +482,18 @@ def test_what_a_diff_of_graphs_leaves_out_is_named(left: sc.SignatureDump, lines
     assert found == ["two dumps differ (left → right)", *lines]
 
 
+def test_long_values_are_cut_where_they_differ() -> None:
+    one, other = (
+        replace(EQUALITY, environment=replace(EQUALITY.environment, hostname="n" * 5_000 + name + "n" * 5_000))
+        for name in ("a", "b")
+    )
+    found = inequality_lines(one, other)
+    assert found is not None
+    old, new = found[1].removeprefix("environment.hostname: ").split(" → ")
+    assert old != new
+    assert len(found[1]) < 200
+
+
 def test_equal_graphs_of_unequal_dumps_are_not_drawn() -> None:
     third = replace(EQUALITY.graphs[0], label="g2")
     more = replace(EQUALITY, graphs=(*EQUALITY.graphs, third))

@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import islice
 from types import ModuleType
 
-__all__ = ["NameCuts", "demangle", "differing", "elided", "is_too_long", "safe", "shortened"]
+__all__ = ["NameCuts", "cut_apart", "demangle", "differing", "elided", "is_too_long", "safe", "shortened"]
 
 #: Longer names are shown as they are.
 _NAME_LIMIT = 4096
@@ -146,11 +146,14 @@ def differing(*names: str, width: int) -> tuple[str, ...]:
     bare = [safe(_bare(demangle(name))) for name in names]
     if len(set(bare)) < len(set(names)):
         bare = [safe(demangle(name)) for name in names]
-    return tuple(_cut_apart(bare, width))
+    return tuple(cut_apart(bare, width))
 
 
-def _cut_apart(bare: Sequence[str], width: int) -> list[str]:
-    """Return texts cut to show where they first differ; those that then still look alike, also where these do."""
+def cut_apart(bare: Sequence[str], width: int) -> list[str]:
+    """Return printable texts, each cut to show where they first differ.
+
+    Texts that then still look alike are also cut where these differ, and may be longer than ``width``.
+    """
     if max(map(len, bare)) <= width:
         return list(bare)
     if len(set(bare)) > _MOST_APART:
@@ -168,7 +171,7 @@ def _cut_apart(bare: Sequence[str], width: int) -> list[str]:
     for text in set(cut):
         alike = [index for index, other in enumerate(cut) if other == text]
         if len({bare[index] for index in alike}) > 1:
-            rests = _cut_apart([bare[index][shown:] for index in alike], width)
+            rests = cut_apart([bare[index][shown:] for index in alike], width)
             for index, rest in zip(alike, rests, strict=True):
                 cut[index] = f"{text.removesuffix(_ELLIPSIS)}{_ELLIPSIS}{rest.removeprefix(_ELLIPSIS)}"
     return cut

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sigcontract.compare import compare_dumps
 from sigcontract.errors import SigcontractError
 from sigcontract.model import GraphSignature, Record, SignatureDump
-from sigcontract.report import diff_text, safe
+from sigcontract.report import cut_apart, diff_text, safe
 from sigcontract.testing.dumps import UNKNOWN_ENVIRONMENT, dump_of
 
 __all__ = ["inequality_lines"]
@@ -41,7 +41,7 @@ def _graphs(left: SignatureDump, right: SignatureDump) -> Iterator[str]:
         replace(dump, graphs=tuple(entry for entry in dump.graphs if entry not in equal)) for dump in (left, right)
     )
     if not old.graphs or not new.graphs:  # the others are equal, or only their order differs
-        yield f"graphs: {_labels(left)} → {_labels(right)}"
+        yield f"graphs: {_change(_labels(left), _labels(right))}"
         return
     try:
         text = diff_text(compare_dumps(old, new, policy="exact"), color=False, width=110)
@@ -60,13 +60,12 @@ def _fields(left: Record, right: Record, path: str) -> Iterator[str]:
         if isinstance(old, Record) and isinstance(new, Record):
             yield from _fields(old, new, f"{path}{name}.")
         else:
-            yield f"{path}{name}: {_shown(old)} → {_shown(new)}"
+            yield f"{path}{name}: {_change(old, new)}"
 
 
-def _labels(dump: SignatureDump) -> str:
-    return _shown([entry.label for entry in dump.graphs])
+def _labels(dump: SignatureDump) -> list[str]:
+    return [entry.label for entry in dump.graphs]
 
 
-def _shown(value: Any) -> str:
-    text = safe(repr(value))
-    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
+def _change(old: Any, new: Any) -> str:
+    return " → ".join(cut_apart([safe(repr(value)) for value in (old, new)], _VALUE))

@@ -87,7 +87,7 @@ def check_regular(path: FilePath) -> None:
     Raises
     ------
     FileError
-        It is no regular file, and no link to one.
+        It is neither a regular file nor a link to one.
     """
     try:
         mode = Path(path).stat().st_mode
@@ -95,7 +95,7 @@ def check_regular(path: FilePath) -> None:
         raise _file_error("read", path, error) from error
     if not stat.S_ISREG(mode):
         name = os.fspath(path)
-        raise FileError(f"cannot read {name}: it is no regular file; name it itself to read it all the same", file=name)
+        raise FileError(f"cannot read {name}: it is not a regular file; pass its path to read it anyway", file=name)
 
 
 def _read(file: BinaryIO, max_bytes: int) -> bytes:

@@ -156,4 +156,4 @@ def test_what_is_accepted_is_a_dump(folder: Path) -> None:
 def test_a_pending_file_that_is_a_pipe_is_not_opened(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(folder / "pipe.json.new")
     assert main(["review", str(folder)]) == 2
-    assert "no regular file" in capsys.readouterr().out
+    assert "not a regular file" in capsys.readouterr().out

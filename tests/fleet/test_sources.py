@@ -29,7 +29,7 @@ def test_what_a_search_finds_is_read_only_where_it_is_a_file(tmp_path: Path) -> 
         "zero.dump.json",
     ]
     for name in ("fifo", "zero", "folder"):
-        assert "no regular file" in reasons[f"{name}.dump.json"]
+        assert "not a regular file" in reasons[f"{name}.dump.json"]
 
 
 def test_a_file_that_is_no_file_has_an_error_of_its_own(tmp_path: Path) -> None:
