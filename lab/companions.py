@@ -3,11 +3,12 @@
 A graph of one kernel node, launched, updated to another function and launched again, may run what it ran before as
 long as no other work ran on the device (`lab.exec_state`). Here the graph has one to three kernel nodes, some beside a
 memset or a copy, in sequence or in parallel; each kernel changes its function and cluster from one update to the next,
-or does not. Every kernel reports; a report that the model without an adversary does not give (`predicted_clusters`,
-and the function of the update) was kept.
+or does not. In half of the chains other work runs between the launches, outside of any graph. Every kernel reports;
+what the model without an adversary does not give (`predicted_clusters`, and the function of the update) was kept.
 
 Example: ``python -m lab.companions --seed 1 --seconds 60 --out companions.json``, one process alone on the device. It
-writes counts for each arrangement, and the first chains that kept something.
+writes counts for each arrangement, and the first chains that kept something. Exit 1 if a launch is not among the
+outcomes of `ExecState`, or was kept after other work.
 """
 
 import argparse
@@ -16,19 +17,26 @@ import json
 import time
 from collections import Counter
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from cuda.bindings import driver
 
 from examples.recording.calls import CallError, check
 from lab.chains import FUNCTIONS, LAUNCHES, compiled_cluster, predicted_clusters, random_spec
 from lab.exec_state import WORDS, Bench
+from lab.histories import one_kernel
+from sigcontract.driver import read_profile
+from sigcontract.model import DriverProfile, GraphSignature
+from sigcontract.update import ExecState, predict_update
 
 _KERNELS: Final = 3
 _OTHERS: Final = ("none", "none", "memset-4", "memset-512k", "copy-512k")
-_EXAMPLES: Final = 20
+#: Work outside of the graphs, before an update or after it.
+_OUTSIDE: Final = ("memset-512k", "copy-512k", "kernel", "same-kernel")
+_EXAMPLES: Final = 3
 
 
 def random_arrangement(seed: int, number: int) -> dict[str, Any]:
@@ -44,6 +52,8 @@ def random_arrangement(seed: int, number: int) -> dict[str, Any]:
         "order": random.choice(["sequence", "parallel"]),
         "other": random.choice(_OTHERS),
         "other_first": random.random() < 0.5,
+        "outside": random.choice(["none", random.choice(_OUTSIDE)]),
+        "outside_first": random.random() < 0.5,
         "kernels": nodes,
         "uses": [random.choice(["launch", "launch", "launch", "upload", *LAUNCHES[1:]]) for _ in range(length - 1)]
         + ["launch"],
@@ -63,6 +73,14 @@ def _specs(random: Random, slot: int, length: int) -> list[dict[str, Any]]:
                 spec["cluster"] = compiled_cluster(spec)
         specs.append(spec)
     return specs
+
+
+class Outcome(NamedTuple):
+    """The clusters and codes that a launch may report, and whether its update is called safe."""
+
+    clusters: frozenset[int]
+    codes: frozenset[int]
+    safe: bool
 
 
 class Companions(Bench):
@@ -121,8 +139,13 @@ class Companions(Bench):
             graphs.extend(self.graph_of(chain, index) for index in range(len(chain["uses"])))
             graph_exec = check(driver.cuGraphInstantiate(graphs[0], 0))
             for index, use in enumerate(chain["uses"]):
+                function = chain["kernels"][0][index]["function"]
+                if index and chain["outside_first"]:
+                    self.between(chain["outside"], self.streams[0], function, None)
                 if index and int(driver.cuGraphExecUpdate(graph_exec, graphs[index])[0]) != 0:
                     break
+                if index and not chain["outside_first"]:
+                    self.between(chain["outside"], self.streams[0], function, None)
                 found.append(self._use(use, graph_exec, len(chain["kernels"])))
         finally:
             if graph_exec is not None:
@@ -155,11 +178,48 @@ def expected(chain: dict[str, Any]) -> list[list[tuple[int, int]]]:
     return found
 
 
+def outcomes(chain: dict[str, Any], profile: DriverProfile | None) -> list[list[Outcome]]:
+    """Return, for each kernel, what each step may launch by the state of an executable, and whether it is called safe.
+
+    Without outside work in between, that is with an adversary.
+    """
+    found = []
+    for specs in chain["kernels"]:
+        state, steps = ExecState.instantiated(_graph(specs[0]), profile), []
+        for index, (spec, use) in enumerate(zip(specs, chain["uses"], strict=True)):
+            safe = True
+            if index:
+                if chain["outside"] != "none":
+                    state = state.after_other_work()
+                safe = predict_update(state.held, _graph(spec), profile, state).verdict.safe
+                state = state.updated(_graph(spec), profile)
+            (kernel,) = state.kernels.values()
+            clusters = {1 if one == "none" else int(one.partition("x")[0]) for one in kernel.clusters}
+            codes = {node.func for node in kernel.functions}
+            steps.append(Outcome(frozenset(clusters), frozenset(codes), safe))
+            state = state.used(launched=use != "upload")
+        found.append(steps)
+    return found
+
+
+def _graph(spec: dict[str, Any]) -> GraphSignature:
+    return _graph_of(tuple(sorted(spec.items())))
+
+
+@cache
+def _graph_of(items: tuple[tuple[str, Any], ...]) -> GraphSignature:
+    spec = dict(items)
+    code, compiled = FUNCTIONS[spec["function"]]
+    return one_kernel(code, compiled, spec)
+
+
 def arrangement_of(chain: dict[str, Any]) -> str:
     """Return the group that a chain is counted in."""
     kernels = len(chain["kernels"])
     alike = ", two the same" if kernels > 1 and _alike(chain["kernels"][0], chain["kernels"][1]) else ""
-    return f"{kernels} kernels{alike}, {chain['other']}, {chain['order'] if kernels > 1 else 'one'}"
+    between = "nothing" if chain["outside"] == "none" else chain["outside"]
+    order = chain["order"] if kernels > 1 else "one"
+    return f"{between} between: {kernels} kernels{alike}, {chain['other']}, {order}"
 
 
 def _alike(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
@@ -176,6 +236,8 @@ def main() -> int:
     bench, end, number = Companions(), time.monotonic() + args.seconds, 0
     counts: Counter[str] = Counter()
     kept: list[dict[str, Any]] = []
+    missed: list[dict[str, Any]] = []
+    profile = read_profile()
     while time.monotonic() < end:
         chain, number = random_arrangement(args.seed, number), number + 1
         group = arrangement_of(chain)
@@ -186,13 +248,20 @@ def main() -> int:
             if int(driver.cuCtxSynchronize()[0]) != 0:
                 break
             continue
-        wanted, deviates = expected(chain), False
+        wanted, possible, deviates = expected(chain), outcomes(chain, profile), False
         for step, report in enumerate(reports):
             for slot, seen in enumerate(report or ()):
                 runs = seen != (0, 0)  # a grid that is no multiple of the stored cluster does not run
                 same = seen == wanted[slot][step]
                 if step:
                     counts[f"{group}: {'as the model' if same else 'kept' if runs else 'did not run'}"] += 1
+                    one, spec = possible[slot][step], chain["kernels"][slot][step]
+                    right = seen == (spec["cluster"] or compiled_cluster(spec) or 1, FUNCTIONS[spec["function"]][0])
+                    called = "safe" if one.safe else "not safe"
+                    between = "nothing between" if chain["outside"] == "none" else "work between"
+                    counts[f"{between}, called {called}, ran {'right' if right else 'wrong'}"] += 1
+                    if runs and not (seen[0] in one.clusters and seen[1] in one.codes):
+                        missed.append({"chain": chain, "reports": reports, "slot": slot, "step": step})
                 deviates |= runs and not same
         if deviates and sum(one["group"] == group for one in kept) < _EXAMPLES:
             kept.append({"group": group, "chain": chain, "reports": reports, "model": wanted})
@@ -204,11 +273,14 @@ def main() -> int:
         "seed": args.seed,
         "chains": number,
         "counts": dict(sorted(counts.items())),
+        "not among the outcomes": len(missed),
+        "missed": missed[:_EXAMPLES],
         "kept": kept,
     }
     args.out.write_text(json.dumps(result), encoding="utf-8")
-    print(json.dumps(result["counts"], indent=1))
-    return 0
+    print(json.dumps({key: value for key, value in result.items() if key not in ("kept", "missed")}, indent=1))
+    wrong = [key for key in counts if key.endswith("called safe, ran wrong")]
+    return int(bool(missed or wrong))
 
 
 if __name__ == "__main__":
