@@ -3,17 +3,35 @@
 Recorded on request only: arguments may hold secrets, and reading them takes time.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
+from sigcontract.errors import InvariantError
 from sigcontract.model.handles import handle
 from sigcontract.model.record import Handle, Int32, Record, Size, Text, UInt32
 
-__all__ = ["Allocation", "AllocatorBlock", "ArgumentPointer", "KernelArgument", "PointerTarget"]
+__all__ = [
+    "MAX_ARGUMENT_BYTES",
+    "POINTER_BYTES",
+    "Allocation",
+    "AllocatorBlock",
+    "ArgumentPointer",
+    "KernelArgument",
+    "PointerTarget",
+    "check_argument_layout",
+    "check_offset",
+    "check_words",
+]
 
-#: Hexadecimal bytes in memory order. The look-ahead, not ``$``, ends the pattern: Python's ``$`` lets a newline through.
-_HexBytes = Annotated[str, Meta(pattern=r"^([0-9a-f]{2})*(?![\s\S])", max_length=2 * 65536)]
+#: Bytes of the arguments of one kernel: CUDA 12.1 and later take 32,764, earlier ones 4,096.
+MAX_ARGUMENT_BYTES: Final = 32_764
+#: Bytes of an address.
+POINTER_BYTES: Final = 8
+
+#: Hexadecimal bytes in memory order. The look-ahead ends the pattern: Python's ``$`` lets a newline through.
+_HexBytes = Annotated[str, Meta(pattern=r"^([0-9a-f]{2})*(?![\s\S])", max_length=2 * MAX_ARGUMENT_BYTES)]
 
 
 class Allocation(Record, frozen=True, kw_only=True):
@@ -66,18 +84,27 @@ class PointerTarget(Record, frozen=True, kw_only=True):
 
     allocation: Annotated[Allocation, Meta(description="Allocation that contains the address.")]
     offset_bytes: Annotated[Size, Meta(description="Offset of the address into the allocation, in bytes.")]
-    block: Annotated[
-        AllocatorBlock | None, Meta(description="Block of a framework's allocator; null if not known.")
-    ]
+    block: Annotated[AllocatorBlock | None, Meta(description="Block of a framework's allocator; null if not known.")]
+
+    def check(self) -> None:
+        """Raise InvariantError if the address is not in the allocation, or not in the block."""
+        check_offset(self.offset_bytes, self.allocation.size_bytes, "allocation", "$.offset_bytes")
+        if self.block is not None:
+            check_offset(self.block.offset_bytes, self.block.size_bytes, "block", "$.block.offset_bytes")
+
+
+def check_offset(offset_bytes: int, size_bytes: int | None, name: str, path: str) -> None:
+    """Raise InvariantError, at ``path``, if an offset is not within the bytes of an allocation or block."""
+    if size_bytes is not None and offset_bytes >= size_bytes:
+        msg = f"offset {offset_bytes} is beyond the {size_bytes} bytes of the {name}"
+        raise InvariantError(msg, path=path)
 
 
 class ArgumentPointer(Record, frozen=True, kw_only=True):
     """An aligned 8-byte word of an argument that is an address, or looks like one."""
 
     offset_bytes: Annotated[UInt32, Meta(description="Offset of the word into the argument, in bytes.")]
-    address: Annotated[
-        Handle, Meta(description="Process-local address; 0 if redacted.", extra=handle("memory"))
-    ]
+    address: Annotated[Handle, Meta(description="Process-local address; 0 if redacted.", extra=handle("memory"))]
     target: Annotated[
         PointerTarget | None,
         Meta(description="Where it leads; null if the word looks like an address and belongs to no allocation."),
@@ -87,9 +114,7 @@ class ArgumentPointer(Record, frozen=True, kw_only=True):
 class KernelArgument(Record, frozen=True, kw_only=True):
     """One argument of a kernel node (CUDA_KERNEL_NODE_PARAMS.kernelParams or extra)."""
 
-    offset_bytes: Annotated[
-        UInt32, Meta(description="Offset in the parameter buffer, in bytes (cuFuncGetParamInfo).")
-    ]
+    offset_bytes: Annotated[UInt32, Meta(description="Offset in the parameter buffer, in bytes (cuFuncGetParamInfo).")]
     size_bytes: Annotated[UInt32, Meta(description="Size, in bytes (cuFuncGetParamInfo).")]
     value: Annotated[
         _HexBytes | None,
@@ -98,3 +123,45 @@ class KernelArgument(Record, frozen=True, kw_only=True):
     pointers: Annotated[
         tuple[ArgumentPointer, ...], Meta(description="Words that are addresses, in ascending order of offset.")
     ]
+
+    def check(self) -> None:
+        """Raise InvariantError unless the value has the size, and pointers ascend within it over zero bytes."""
+        check_words(self.size_bytes, self.value, [pointer.offset_bytes for pointer in self.pointers])
+
+
+def check_words(size_bytes: int, value: str | None, offsets: Sequence[int], path: str = "$") -> None:
+    """Raise InvariantError unless a value has the size, and the words at the offsets ascend within it and are zero.
+
+    ``path`` is that of the argument.
+    """
+    if value is not None and len(value) != 2 * size_bytes:
+        msg = f"{len(value) // 2} bytes of an argument of {size_bytes} bytes"
+        raise InvariantError(msg, path=f"{path}.value")
+    free = 0
+    for index, offset in enumerate(offsets):
+        fault = None
+        if offset < free:
+            fault = f"overlaps or precedes the word before it, which ends at {free}"
+        elif offset + POINTER_BYTES > size_bytes:
+            fault = f"ends beyond the {size_bytes} bytes of the argument"
+        elif value is not None and value[2 * offset : 2 * (offset + POINTER_BYTES)].strip("0"):
+            fault = "is not zero in value; its address belongs into pointers alone"
+        if fault is not None:
+            raise InvariantError(f"the word at offset {offset} {fault}", path=f"{path}.pointers[{index}]")
+        free = offset + POINTER_BYTES
+
+
+def check_argument_layout(layout: Iterable[tuple[int, int]], path: str = "$.arguments") -> None:
+    """Raise InvariantError unless arguments, as offset and size in bytes, ascend without overlap and are few enough."""
+    free = 0
+    for index, (offset, size) in enumerate(layout):
+        fault = None
+        if offset < free:
+            fault = f"overlaps or precedes the one before it, which ends at {free}"
+        elif not size:
+            fault = "has no bytes"
+        elif offset + size > MAX_ARGUMENT_BYTES:
+            fault = f"ends at {offset + size}; a kernel takes at most {MAX_ARGUMENT_BYTES} bytes of arguments"
+        if fault is not None:
+            raise InvariantError(f"the argument at offset {offset} {fault}", path=f"{path}[{index}]")
+        free = offset + size

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, cast
 from msgspec import Meta
 
 from sigcontract.errors import AttributeUnknownError
-from sigcontract.model.arguments import KernelArgument, PointerTarget
+from sigcontract.model.arguments import KernelArgument, PointerTarget, check_argument_layout
 from sigcontract.model.attributes import (
     AttributeValue,
     ClusterDim,
@@ -84,8 +84,9 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
     ] = None
 
     def check(self) -> None:
-        """Raise InvariantError unless attribute ids are unique and ascend."""
+        """Raise InvariantError unless attribute ids are unique and ascend, and arguments ascend without overlap."""
         check_attribute_order([attribute.id for attribute in self.attributes], "$.attributes")
+        check_argument_layout([(argument.offset_bytes, argument.size_bytes) for argument in self.arguments or ()])
 
     def attribute(self, attribute_id: int) -> LaunchAttribute | None:
         """Return the entry of that CUlaunchAttributeID, or None if it was not queried."""
