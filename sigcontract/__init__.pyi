@@ -28,7 +28,10 @@ from sigcontract.errors import (
 )
 from sigcontract.model import (
     AccessPolicyWindow as AccessPolicyWindow,
+    Allocation as Allocation,
+    AllocatorBlock as AllocatorBlock,
     Answer as Answer,
+    ArgumentPointer as ArgumentPointer,
     AttributeId as AttributeId,
     AttributeOrigin as AttributeOrigin,
     AttributeProfile as AttributeProfile,
@@ -64,6 +67,7 @@ from sigcontract.model import (
     GraphSize as GraphSize,
     GroupsReport as GroupsReport,
     HostNode as HostNode,
+    KernelArgument as KernelArgument,
     KernelNodeSignature as KernelNodeSignature,
     LabeledGraph as LabeledGraph,
     LaunchAttribute as LaunchAttribute,
@@ -81,6 +85,7 @@ from sigcontract.model import (
     OpaqueNode as OpaqueNode,
     ParameterLayout as ParameterLayout,
     PointerFacts as PointerFacts,
+    PointerTarget as PointerTarget,
     ProgrammaticEvent as ProgrammaticEvent,
     RankDiffs as RankDiffs,
     RawValue as RawValue,
@@ -110,8 +115,10 @@ from sigcontract.wire import (
     portable_digest as portable_digest,
     portable_form as portable_form,
     read_header as read_header,
+    redacted as redacted,
     save as save,
     schema as schema,
     typescript_types as typescript_types,
     validate as validate,
+    without_arguments as without_arguments,
 )

@@ -1,6 +1,7 @@
 """Hypothesis strategies for every record, from the types that its fields declare."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,13 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.strategies import SearchStrategy
 from msgspec import inspect as types
 
+from sigcontract.model.arguments import (
+    Allocation,
+    AllocatorBlock,
+    ArgumentPointer,
+    KernelArgument,
+    PointerTarget,
+)
 from sigcontract.model.attributes import LaunchAttribute
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import ChildGraphNode, ConditionalNode, Dependency, GraphSignature, NodeSignature
@@ -16,7 +24,7 @@ from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.model.profile import AttributeProfile, DriverProfile
 from sigcontract.model.record import Record
 
-__all__ = ["LAWS", "graphs", "json_values", "records"]
+__all__ = ["LAWS", "arguments", "graphs", "json_values", "records"]
 
 #: How laws are run: the same examples every time, and no deadline, since machines are shared.
 LAWS = settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -29,12 +37,10 @@ _FEW = st.sampled_from([0, 1, 2, 0x7F00_0000_1000, 2**53 - 1])
 @cache
 def records(cls: type[Record]) -> SearchStrategy[Any]:
     """Return a strategy of valid records of one type."""
-    if cls is GraphSignature:
-        return graphs()
-    if cls is LaunchAttribute:
-        return _launch_attributes()
+    if cls in _OWN:
+        return _OWN[cls]()
     if cls is KernelNodeSignature:
-        return _fields(cls, attributes=_ascending(records(LaunchAttribute)))
+        return _fields(cls, attributes=_ascending(records(LaunchAttribute)), arguments=st.none() | arguments())
     if cls is DriverProfile:
         return _fields(cls, attributes=_ascending(records(AttributeProfile)))
     if cls is SignatureDump:
@@ -91,6 +97,49 @@ def _nodes(depth: int) -> SearchStrategy[NodeSignature]:
     return st.one_of(*flat, *holding)
 
 
+@st.composite
+def arguments(draw: st.DrawFn) -> tuple[KernelArgument, ...]:
+    """Draw the arguments of a kernel: ascending, some of them the same object."""
+    found = []
+    free = 0
+    for argument in draw(st.lists(records(KernelArgument), max_size=3)):
+        offset = free + draw(st.sampled_from([0, 4]))
+        found.append(
+            argument if argument.offset_bytes == offset else msgspec.structs.replace(argument, offset_bytes=offset)
+        )
+        free = offset + argument.size_bytes
+    return tuple(found)
+
+
+@st.composite
+def _argument(draw: st.DrawFn) -> KernelArgument:
+    words = draw(st.lists(st.booleans(), max_size=3))
+    tail = draw(st.integers(0 if words else 1, 7))
+    pointers = tuple(
+        draw(_fields(ArgumentPointer, offset_bytes=st.just(8 * index))) for index, word in enumerate(words) if word
+    )
+    content = b"".join(bytes(8) if word else draw(st.binary(min_size=8, max_size=8)) for word in words)
+    content += draw(st.binary(min_size=tail, max_size=tail))
+    value = draw(st.none() | st.just(content.hex()))
+    offset = draw(st.sampled_from([0, 8]))
+    return KernelArgument(offset_bytes=offset, size_bytes=len(content), value=value, pointers=pointers)
+
+
+@st.composite
+def _targets(draw: st.DrawFn) -> PointerTarget:
+    """Draw an address within an allocation, and within a block where there is one."""
+    size = draw(st.none() | st.integers(1, 2**40))
+    address = draw(st.sampled_from([0, 1, 2, 0x7F00_0000_1000]))
+    allocation = draw(_fields(Allocation, address=st.just(address), size_bytes=st.just(size)))
+    offset = draw(st.integers(0, (size or 2**40) - 1))
+    block = None
+    if draw(st.booleans()):
+        length = draw(st.integers(1, 2**40))
+        within = st.integers(0, length - 1)
+        block = draw(_fields(AllocatorBlock, size_bytes=st.just(length), offset_bytes=within))
+    return PointerTarget(allocation=allocation, offset_bytes=offset, block=block)
+
+
 def _launch_attributes() -> SearchStrategy[LaunchAttribute]:
     by_name = {kind.cls.__name__: records(kind.cls) for kind in _value_types()}
     integers = st.integers(-(2**31), 2**32 - 1)
@@ -112,6 +161,15 @@ def _launch_attributes() -> SearchStrategy[LaunchAttribute]:
         value=st.none(),
     )
     return known | unknown
+
+
+#: Records whose fields depend on each other.
+_OWN: dict[type[Record], Callable[[], SearchStrategy[Any]]] = {
+    GraphSignature: graphs,
+    LaunchAttribute: _launch_attributes,
+    KernelArgument: _argument,
+    PointerTarget: _targets,
+}
 
 
 def _value_types() -> list[types.StructType]:

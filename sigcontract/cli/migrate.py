@@ -7,16 +7,18 @@ from pathlib import Path
 
 from sigcontract.cli.output import refuse_to_overwrite, write_document
 from sigcontract.cli.parser import Exit, Subparsers, add_command
-from sigcontract.model import LostField, Migration
+from sigcontract.model import LostField, Migration, SignatureDump
 from sigcontract.report import (
     safe,
 )
 from sigcontract.wire import (
+    WITH_ARGUMENTS,
     escaped_name,
     form_of,
     load,
     lost_fields,
     save,
+    without_arguments,
 )
 
 __all__ = ["register", "run"]
@@ -50,11 +52,15 @@ def run(args: argparse.Namespace) -> int:
     """Read, upgrade and write; TO is written whole or not at all."""
     refuse_to_overwrite(args.target, force=args.force)
     document = load(args.source)
-    save(document, args.target, version=args.to_version, force=args.force)
-    size, form = Path(args.target).stat().st_size, form_of(document, args.to_version)
-    left_out = {} if form.lossless else lost_fields(document, load(args.target))
+    form = form_of(document, args.to_version)
+    written = document
+    if isinstance(document, SignatureDump) and form.version < WITH_ARGUMENTS:
+        written = without_arguments(document)
+    save(written, args.target, version=form.version, force=args.force)
+    size = Path(args.target).stat().st_size
+    left_out = {} if form.lossless and written == document else lost_fields(document, load(args.target))
     if args.format == "json":
-        written = Migration(
+        report = Migration(
             source=escaped_name(args.source),
             target=escaped_name(args.target),
             target_document=form.document,
@@ -62,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             target_bytes=size,
             left_out=tuple(LostField(field=field, count=count) for field, count in left_out.items()),
         )
-        write_document(written)
+        write_document(report)
     else:
         sys.stdout.write(f"{safe(args.target)}: {form.document} {form.version}, {size} bytes\n")
         sys.stdout.writelines(f"{line}\n" for line in _lines(left_out, form.version))

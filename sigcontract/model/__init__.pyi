@@ -1,3 +1,15 @@
+from sigcontract.model.arguments import (
+    MAX_ARGUMENT_BYTES as MAX_ARGUMENT_BYTES,
+    POINTER_BYTES as POINTER_BYTES,
+    Allocation as Allocation,
+    AllocatorBlock as AllocatorBlock,
+    ArgumentPointer as ArgumentPointer,
+    KernelArgument as KernelArgument,
+    PointerTarget as PointerTarget,
+    check_argument_layout as check_argument_layout,
+    check_offset as check_offset,
+    check_words as check_words,
+)
 from sigcontract.model.attributes import (
     VALUE_TYPES as VALUE_TYPES,
     AccessPolicyWindow as AccessPolicyWindow,

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, cast
 from msgspec import Meta
 
 from sigcontract.errors import AttributeUnknownError
+from sigcontract.model.arguments import KernelArgument, PointerTarget, check_argument_layout
 from sigcontract.model.attributes import (
     AttributeValue,
     ClusterDim,
@@ -41,7 +42,7 @@ __all__ = [
 _DEVICE_LOCATION_ID = handle("device", only_if=("location_type", MemLocationType.DEVICE))
 
 
-class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", tag="kernel"):
+class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", tag="kernel", omit_defaults=True):
     """A kernel node: its function, launch configuration and launch attributes."""
 
     node_type: ClassVar[int] = GraphNodeType.KERNEL.value
@@ -78,10 +79,14 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
         Meta(description="One entry per launch attribute queried, in ascending order of id, without duplicates."),
     ]
     function: Annotated[FunctionFacts | None, Meta(description="Properties of the function; null if not recorded.")]
+    arguments: Annotated[
+        tuple[KernelArgument, ...] | None, Meta(description="What the kernel is given, in order; null if not recorded.")
+    ] = None
 
     def check(self) -> None:
-        """Raise InvariantError unless attribute ids are unique and ascend."""
+        """Raise InvariantError unless attribute ids are unique and ascend, and arguments ascend without overlap."""
         check_attribute_order([attribute.id for attribute in self.attributes], "$.attributes")
+        check_argument_layout([(argument.offset_bytes, argument.size_bytes) for argument in self.arguments or ()])
 
     def attribute(self, attribute_id: int) -> LaunchAttribute | None:
         """Return the entry of that CUlaunchAttributeID, or None if it was not queried."""
@@ -126,7 +131,7 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
         return cast("int", self.attribute_value(AttributeId.PRIORITY))
 
 
-class PointerFacts(Record, frozen=True, kw_only=True):
+class PointerFacts(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the driver reports about an address (cuPointerGetAttribute). null: not reported."""
 
     memory_type: Annotated[
@@ -143,6 +148,9 @@ class PointerFacts(Record, frozen=True, kw_only=True):
         ),
     ]
     managed: Annotated[bool | None, Meta(description="CU_POINTER_ATTRIBUTE_IS_MANAGED.")]
+    target: Annotated[
+        PointerTarget | None, Meta(description="Where the address leads; null if not recorded, or to no allocation.")
+    ] = None
 
 
 class MemcpyOperand(Record, frozen=True, kw_only=True):

@@ -1,3 +1,9 @@
+from sigcontract.wire.arguments import (
+    WITH_ARGUMENTS as WITH_ARGUMENTS,
+    has_arguments as has_arguments,
+    redacted as redacted,
+    without_arguments as without_arguments,
+)
 from sigcontract.wire.canonical import (
     canonical_bytes as canonical_bytes,
     digest as digest,

@@ -274,6 +274,8 @@ _BEFORE_PACKED_TABLES = re.compile(rb"\xa8complete[\xc2\xc3](?=[\xa1-\xbf])")
 _PACKED_END = re.compile(rb"\xaaextensions\x80\Z")
 #: Keys before the tables, those of the envelope included.
 _EARLY_KEYS = 6
+#: Bytes before the first key of a MessagePack map of 16 keys and more, by its first byte; fewer keys have one.
+_MAP_HEAD = {0xDE: 3, 0xDF: 5}
 #: Bytes read for the header, enough for some thousand graphs, and for the last line.
 _HEAD_BYTES = 2**16
 _TAIL_BYTES = 4096
@@ -327,7 +329,9 @@ def _header_of_ends(path: FilePath, max_bytes: int) -> Header | None:
     cut = before.search(head)
     if cut is None or size > max_bytes or not end.search(tail or head[cut.end() :]):
         return None
-    data = head[: cut.end()] + b"}" if text else bytes([0x80 + _EARLY_KEYS]) + head[1 : cut.end()]
+    data = (
+        head[: cut.end()] + b"}" if text else bytes([0x80 + _EARLY_KEYS]) + head[_MAP_HEAD.get(head[0], 1) : cut.end()]
+    )
     try:
         if is_json(head) != text:
             return None

@@ -11,7 +11,7 @@ from sigcontract.errors import RecordError
 from sigcontract.model import Record, core_schema_of_record, core_schema_of_type
 from sigcontract.wire.codec import decode
 from sigcontract.wire.decoder_errors import translated
-from sigcontract.wire.documents import FORMS, default_version, document_name
+from sigcontract.wire.documents import FORMS, default_version, document_name, form_of
 from sigcontract.wire.fault_list import faults
 from sigcontract.wire.validation import INVALID_RECORD
 
@@ -40,7 +40,7 @@ def core_schema_of_document(cls: type[Record]) -> "CoreSchema | None":
         return _validator(cls).validate_python(value)
 
     serialized = core_schema.plain_serializer_function_ser_schema(
-        lambda record: msgspec.to_builtins(form.wire_of(record))
+        lambda record: msgspec.to_builtins(form_of(record).wire_of(record))
     )
     # The schema of the document describes it to pydantic's JSON Schema, and validates nothing.
     return core_schema_of_type(

@@ -28,6 +28,7 @@ from sigcontract.model import (
     ValidationReport,
 )
 from sigcontract.wire import diffs, upgrade, v1, v2, v3
+from sigcontract.wire.arguments import WITH_ARGUMENTS, has_arguments
 from sigcontract.wire.envelope import defaults_of, document_type, fields_of
 
 __all__ = ["FORMS", "Document", "Form", "default_version", "document_name", "form_named", "form_of"]
@@ -255,14 +256,24 @@ def form_named(document: str, version: int) -> Form:
 
 
 def form_of(record: Record, version: int | None = None) -> Form:
-    """Return the form of that version that says a record, by default `default_version`. Raises UsageError for none."""
+    """Return the form that a record is written in, by default `default_version`, or the first that has its arguments.
+
+    Raises
+    ------
+    UsageError
+        There is none, or none of that version.
+    """
     forms = {form.version: form for form in FORMS.values() if form.record is type(record)}
     if not forms:
         raise UsageError(f"{type(record).__name__} is not a document")
     name = next(iter(forms.values())).document
     if version is not None and version not in forms:
         raise UsageError(f"{name} is written as version {' or '.join(map(str, sorted(forms)))}, not {version}")
-    return forms[default_version(name) if version is None else version]
+    if version is None:
+        version = default_version(name)
+        if isinstance(record, SignatureDump) and has_arguments(record):
+            version = max(version, WITH_ARGUMENTS)
+    return forms[version]
 
 
 def default_version(document: str) -> int:

@@ -22,6 +22,8 @@ from sigcontract.model import (
     KernelNodeSignature,
     LaunchAttribute,
     LaunchCompletionEvent,
+    MemcpyNode,
+    MemsetNode,
     MemSyncDomainMap,
     NodeRecord,
     ParameterLayout,
@@ -31,7 +33,7 @@ from sigcontract.model import (
     UInt8,
     UInt32,
 )
-from sigcontract.wire.rows import FUNCTION_FIELDS, derived, struct_of
+from sigcontract.wire.rows import ARGUMENT_ROWS, FUNCTION_FIELDS, ROWS, derived, optional, sentence, struct_of
 
 __all__ = [
     "NODE_CONTENTS",
@@ -52,18 +54,6 @@ __all__ = [
 ]
 
 
-def _sentence(record: type[Record], field: str) -> str:
-    """Return the description of a field of a record."""
-    kind = next(found.type for found in structs.fields(record) if found.name == field)
-    return next(meta.description for meta in kind.__metadata__ if isinstance(meta, Meta) and meta.description)
-
-
-def _optional(kind: Any, sentence: str) -> tuple[Any, Any]:
-    """Return the type and default of a field that is left out where the record has null."""
-    sentence = sentence.replace("null", "left out") if "null" in sentence else f"{sentence} Left out if not reported."
-    return Annotated[kind | UnsetType, Meta(description=sentence)], UNSET
-
-
 #: Rows of records that are fields of others, where they are not the records themselves.
 ROW_OF: dict[type, Any] = {}
 
@@ -78,28 +68,28 @@ def _replaced(record: Any, but: Collection[str] = ()) -> dict[str, Any]:
         kind = info.type if isinstance(info, types.Metadata) else info
         members = [member for member in getattr(kind, "types", (kind,)) if isinstance(member, types.StructType)]
         if isinstance(kind, types.UnionType) and len(members) == 1:
-            found[field.name] = _optional(members[0].cls, _sentence(record, field.name))
+            found[field.name] = optional(members[0].cls, sentence(record, field.name))
         elif isinstance(kind, types.StructType) and (inside := _replaced(kind.cls)):
             inner: Any = kind.cls
             if inner not in ROW_OF:
                 ROW_OF[inner] = derived(inner.__name__, inner, inner.__doc__ or "", **inside)
             row: Any = ROW_OF[inner]
-            found[field.name] = Annotated[row, Meta(description=_sentence(record, field.name))]
+            found[field.name] = Annotated[row, Meta(description=sentence(record, field.name))]
     return found
 
 
 class ParameterColumns(Record, frozen=True, kw_only=True):
     """Parameters of a function, in order: two columns of equal length (cuFuncGetParamInfo)."""
 
-    offset_bytes: Annotated[tuple[UInt32, ...], Meta(description=_sentence(ParameterLayout, "offset_bytes"))]
-    size_bytes: Annotated[tuple[UInt32, ...], Meta(description=_sentence(ParameterLayout, "size_bytes"))]
+    offset_bytes: Annotated[tuple[UInt32, ...], Meta(description=sentence(ParameterLayout, "offset_bytes"))]
+    size_bytes: Annotated[tuple[UInt32, ...], Meta(description=sentence(ParameterLayout, "size_bytes"))]
 
 
 FunctionFactsRow = derived(
     "FunctionFacts",
     FunctionFacts,
     "Properties of the loaded function (cuFuncGetAttribute). null: not reported, and never equal to anything.",
-    **_replaced(FunctionFacts) | {"parameters": _optional(ParameterColumns, _sentence(FunctionFacts, "parameters"))},
+    **_replaced(FunctionFacts) | {"parameters": optional(ParameterColumns, sentence(FunctionFacts, "parameters"))},
 )
 FunctionRow = derived(
     "KernelFunction",
@@ -107,7 +97,7 @@ FunctionRow = derived(
     "The fields that launches of one function share.",
     without=tuple(field for field in KernelNodeSignature.__struct_fields__ if field not in FUNCTION_FIELDS),
     tagged=False,
-    function=_optional(FunctionFactsRow, _sentence(KernelNodeSignature, "function")),
+    function=optional(FunctionFactsRow, sentence(KernelNodeSignature, "function")),
 )
 
 #: The fields of a kernel node that differ between launches of one configuration: its own row says them.
@@ -117,7 +107,7 @@ LaunchRow = derived(
     "Launch",
     KernelNodeSignature,
     "What kernel nodes that differ in the grid have in common.",
-    without=tuple(field for field in FUNCTION_FIELDS if field != "function") + _OF_NODE,
+    without=(*(field for field in FUNCTION_FIELDS if field != "function"), *_OF_NODE, "arguments"),
     tagged=False,
     function=Annotated[UInt32, Meta(description="Row of functions.")],
     attributes=Annotated[
@@ -192,10 +182,15 @@ _BODIES = (
 _REFERRING: dict[type, dict[str, Any]] = {
     KernelNodeSignature: {
         "launch": Annotated[UInt32, Meta(description="Row of launches.")],
+        **ARGUMENT_ROWS,
     },
     ChildGraphNode: {"graph": Annotated[UInt32, Meta(description=_GRAPH)]},
     ConditionalNode: {"bodies": Annotated[tuple[UInt32 | None, ...] | None, Meta(description=_BODIES)]},
 }
+
+
+#: Records whose pointers refer to allocations by row.
+_FIELDS_OF = {record: ROWS[record] for record in (MemcpyNode, MemsetNode)}
 
 
 def _stem(record: Any) -> str:
@@ -205,7 +200,7 @@ def _stem(record: Any) -> str:
 def _node_content(record: Any) -> Any:
     without = _NOT_OF_NODE if record is KernelNodeSignature else ()
     referring = _REFERRING.get(record, {})
-    fields = _replaced(record, {*without, *referring}) | referring
+    fields = _replaced(_FIELDS_OF.get(record, record), {*without, *referring}) | referring
     return derived(_stem(record), record, record.__doc__ or "", without=without, tagged=False, **fields)
 
 
@@ -229,9 +224,9 @@ NodeRow: Any = Annotated[
 class EdgeData(Record, frozen=True, kw_only=True):
     """Edges that are not default ones, by what they have in common (CUgraphEdgeData)."""
 
-    from_port: Annotated[UInt8, Meta(description=_sentence(Dependency, "from_port"))]
-    to_port: Annotated[UInt8, Meta(description=_sentence(Dependency, "to_port"))]
-    type: Annotated[UInt8, Meta(description=_sentence(Dependency, "type"))]
+    from_port: Annotated[UInt8, Meta(description=sentence(Dependency, "from_port"))]
+    to_port: Annotated[UInt8, Meta(description=sentence(Dependency, "to_port"))]
+    type: Annotated[UInt8, Meta(description=sentence(Dependency, "type"))]
     edges: Annotated[
         tuple[UInt32, ...],
         Meta(description="Numbers of the edges, ascending: edge n is entry n of the lists of dependencies, joined."),

@@ -1,38 +1,32 @@
-"""Convert graphs to tables that store each distinct function, attribute set, node and graph once, and back."""
+"""Fold graphs into tables that store each distinct function, attribute set, node and graph once."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
-from sigcontract.errors import InvariantError, LimitError, RecordError
+from sigcontract.errors import LimitError, RecordError
 from sigcontract.model import (
+    Allocation,
     ChildGraphNode,
     ConditionalNode,
     Dependency,
     GraphSignature,
     KernelNodeSignature,
+    MemcpyNode,
+    MemsetNode,
     NodeSignature,
     Record,
     check_attribute_order,
 )
+from sigcontract.wire.argument_tables import ArgumentFolder
 from sigcontract.wire.decoder_errors import below
 from sigcontract.wire.distinct_rows import Table
-from sigcontract.wire.edge_lists import EdgeLists
-from sigcontract.wire.limits import (
-    MAX_ATTRIBUTES,
-    MAX_EXPANDED_EDGES,
-    MAX_EXPANDED_NODES,
-    MAX_GRAPH_DEPTH,
-    MAX_HELD_EDGES,
-    MAX_HELD_NODES,
-    MAX_PARAMETERS,
-)
+from sigcontract.wire.limits import MAX_GRAPH_DEPTH
 from sigcontract.wire.rows import (
+    ArgumentRow,
     AttributeSet,
+    BlockRow,
     ChildGraphRow,
     ConditionalRow,
     Edge,
@@ -41,27 +35,17 @@ from sigcontract.wire.rows import (
     GraphRow,
     KernelRow,
     NodeRow,
+    PointerRow,
 )
 
-__all__ = [
-    "Folder",
-    "Table",
-    "Tables",
-    "check_attribute_set",
-    "check_parameter_count",
-    "dangling",
-    "dangling_nodes",
-    "expanded",
-    "held_graphs",
-    "joined",
-    "nesting",
-    "problems",
-    "unused",
-]
+__all__ = ["Folder", "Table", "Tables"]
 
 
-class Tables(Record, frozen=True, kw_only=True):
-    """Graphs in four tables, with rows in the order of first use."""
+class Tables(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Graphs in tables, with rows in the order of first use.
+
+    Those of arguments are left out where none are recorded: digests of such graphs stay what they were.
+    """
 
     functions: Annotated[
         tuple[FunctionRow, ...], Meta(description="Distinct functions: handles, name, facts; nodes refer to them.")
@@ -75,6 +59,16 @@ class Tables(Record, frozen=True, kw_only=True):
         tuple[GraphRow, ...],
         Meta(description="Distinct graphs; child graphs and bodies come first."),
     ]
+    allocations: Annotated[
+        tuple[Allocation, ...], Meta(description="Distinct allocations; pointers refer to them.")
+    ] = ()
+    blocks: Annotated[tuple[BlockRow, ...], Meta(description="Distinct blocks; pointers refer to them.")] = ()
+    pointers: Annotated[
+        tuple[PointerRow, ...], Meta(description="Distinct addresses; kernel nodes refer to them.")
+    ] = ()
+    arguments: Annotated[
+        tuple[ArgumentRow, ...], Meta(description="Distinct arguments; kernel nodes refer to them.")
+    ] = ()
 
 
 class Folder:
@@ -88,6 +82,7 @@ class Folder:
         self._attribute_sets = Table()
         self._nodes = Table()
         self._graphs = Table()
+        self._arguments = ArgumentFolder()
         # Caches by object id: values that many nodes share are processed once.
         self._function_by_parts: dict[bytes, int] = {}
         self._attribute_set_by_identity: dict[int, int] = {}
@@ -101,7 +96,7 @@ class Folder:
         Raises
         ------
         InvariantError
-            The attributes of a node are out of order.
+            The attributes of a node are out of order, or its arguments contradict each other.
         TypeError, AttributeError
             The graph is otherwise invalid; `sigcontract.validate` reports how.
         LimitError
@@ -141,17 +136,28 @@ class Folder:
             attribute_sets=tuple(self._attribute_sets.rows),
             nodes=tuple(self._nodes.rows),
             graphs=tuple(self._graphs.rows),
+            allocations=tuple(self._arguments.allocations.rows),
+            blocks=tuple(self._arguments.blocks.rows),
+            pointers=tuple(self._arguments.pointers.rows),
+            arguments=tuple(self._arguments.arguments.rows),
         )
 
     def _node(self, node: NodeSignature, depth: int) -> Any:
         if isinstance(node, KernelNodeSignature):
+            arguments, pointers = (UNSET, ()) if node.arguments is None else self._arguments.fold(node.arguments)
             return KernelRow(
                 function=self._function(node),
                 attributes=self._attributes(node),
                 grid_dim=node.grid_dim,
                 block_dim=node.block_dim,
                 dynamic_shared_mem_bytes=node.dynamic_shared_mem_bytes,
+                arguments=arguments,
+                pointers=pointers or UNSET,
             )
+        if isinstance(node, MemcpyNode):
+            return self._arguments.memcpy(node)
+        if isinstance(node, MemsetNode):
+            return self._arguments.memset(node)
         if isinstance(node, ChildGraphNode):
             return ChildGraphRow(graph=self.fold(node.graph, depth + 1))
         if isinstance(node, ConditionalNode):
@@ -177,7 +183,7 @@ class Folder:
         if row is None:
             if type(node.attributes) is not tuple:
                 raise TypeError("the attributes of a node must be a tuple")
-            node.check()
+            check_attribute_order([attribute.id for attribute in node.attributes], "$.attributes")
             row = self._attribute_set_by_identity[id(node.attributes)] = self._attribute_sets.index_of(node.attributes)
         return row
 
@@ -193,241 +199,3 @@ def _compact(edges: tuple[Dependency, ...]) -> tuple[Edge, ...]:
             for edge in edges
         ]
     )
-
-
-#: Row types of nodes with nested graphs.
-_HOLDERS = (ChildGraphRow, ConditionalRow)
-
-
-def problems(tables: Tables, entry_graphs: Sequence[int]) -> Iterator[RecordError]:
-    """Yield contradictions in decoded tables.
-
-    ``entry_graphs`` are the existing graph rows used from outside the tables. References must lead to existing rows,
-    and nested graphs to earlier rows, so no graph can hold itself. Every row must be used: an unused row means a lost
-    reference.
-    """
-    for number, attributes in enumerate(tables.attribute_sets):
-        yield from check_attribute_set([entry.id for entry in attributes], f"$.attribute_sets[{number}]")
-    for number, function in enumerate(tables.functions):
-        facts = function.function
-        if facts is not None and facts.parameters is not None:
-            yield from check_parameter_count(len(facts.parameters), f"$.functions[{number}].function.parameters")
-    kernels = [row for row in tables.nodes if type(row) is KernelRow]
-    used_functions = [row.function for row in kernels]
-    used_attribute_sets = [row.attributes for row in kernels]
-    if max(used_functions, default=-1) >= len(tables.functions):
-        yield from _dangling_kernels(tables.nodes, "function", "functions", len(tables.functions))
-    if max(used_attribute_sets, default=-1) >= len(tables.attribute_sets):
-        yield from _dangling_kernels(tables.nodes, "attributes", "attribute_sets", len(tables.attribute_sets))
-    held = {index: held_graphs(row) for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
-    yield from unused("functions", used_functions, len(tables.functions))
-    yield from unused("attribute_sets", used_attribute_sets, len(tables.attribute_sets))
-    yield from dangling_nodes(tables.graphs, len(tables.nodes))
-    yield from unused("nodes", chain.from_iterable(graph.nodes for graph in tables.graphs), len(tables.nodes))
-    yield from unused("graphs", chain(entry_graphs, *held.values()), len(tables.graphs))
-    yield from nesting(tables.graphs, held, entry_graphs)
-
-
-def check_attribute_set(ids: list[int], path: str) -> Iterator[RecordError]:
-    """Yield what is wrong with the ids of an attribute set, at ``path``."""
-    if len(ids) > MAX_ATTRIBUTES:
-        msg = f"{len(ids)} launch attributes on one node; the limit is {MAX_ATTRIBUTES}"
-        yield LimitError(msg, path=path, code="attributes")
-    try:
-        check_attribute_order(ids, path)
-    except InvariantError as error:
-        yield error
-
-
-def check_parameter_count(count: int, path: str) -> Iterator[RecordError]:
-    """Yield that a kernel has too many parameters, at ``path``, where it does."""
-    if count > MAX_PARAMETERS:
-        msg = f"{count} parameters of one kernel; at most {MAX_PARAMETERS} are read"
-        yield LimitError(msg, path=path, code="parameters")
-
-
-def nesting(  # noqa: C901  one pass, one way out per limit
-    graphs: Sequence[Any], held: dict[int, tuple[int, ...]], entry_graphs: Sequence[int]
-) -> Iterator[RecordError]:
-    """Yield the first fault of nested graphs: wrong order, too deep, or too many nodes in all.
-
-    Each node's nested graphs are processed once, however many graphs use the node.
-    """
-    depths: list[int] = []  # by graph
-    own: list[int] = []  # by graph: its nodes
-    own_edges: list[int] = []
-    held_sizes: list[int] = []  # by graph: nodes, and graphs held, in the graphs that its nodes hold
-    held_edges: list[int] = []
-    rows = 1 + max(held, default=-1)
-    # By node: what it holds, and depth, size and edges of that.
-    nested = [held.get(node) for node in range(rows)]
-    inside: list[tuple[int, int, int] | None] = [None] * rows
-    for number, graph in enumerate(graphs):
-        in_graph = []
-        for node in graph.nodes if rows else ():
-            children = nested[node] if node < rows else None
-            if children is None:
-                continue
-            known = inside[node]
-            if known is not None:
-                in_graph.append(known)
-                continue
-            late = max(children, default=-1)
-            if late >= number:
-                yield InvariantError(
-                    f"node {node} holds graph {late}, which is not before graph {number}: a graph cannot "
-                    "hold itself, and held graphs come first",
-                    path=f"$.graphs[{number}].nodes[{graph.nodes.index(node)}]",
-                )
-                return
-            depth = 1 + max((depths[child] for child in children), default=-1)
-            size = sum(1 + own[child] + held_sizes[child] for child in children)
-            inside[node] = found = depth, size, sum(own_edges[child] + held_edges[child] for child in children)
-            in_graph.append(found)
-        depths.append(max((depth for depth, _, _ in in_graph), default=0))
-        own.append(len(graph.nodes))
-        own_edges.append(sum(map(len, graph.dependencies)))
-        held_sizes.append(sum(size for _, size, _ in in_graph))
-        held_edges.append(sum(edges for _, _, edges in in_graph))
-        if depths[number] > MAX_GRAPH_DEPTH or held_sizes[number] > MAX_HELD_NODES:
-            yield LimitError(
-                f"graph {number} is nested {depths[number]} deep and holds {held_sizes[number]} nodes and graphs; "
-                f"the limits are {MAX_GRAPH_DEPTH} and {MAX_HELD_NODES}",
-                path=f"$.graphs[{number}]",
-            )
-            return
-        if held_edges[number] > MAX_HELD_EDGES:
-            msg = f"graph {number} holds graphs of {held_edges[number]} edges; the limit is {MAX_HELD_EDGES}"
-            yield LimitError(msg, path=f"$.graphs[{number}]")
-            return
-    edges_held = sum(held_edges[entry] for entry in entry_graphs)
-    if edges_held > MAX_HELD_EDGES:
-        yield LimitError(f"nodes hold graphs of {edges_held} edges in all; the limit is {MAX_HELD_EDGES}")
-    edges = edges_held + sum(own_edges[entry] for entry in entry_graphs)
-    if edges > MAX_EXPANDED_EDGES:
-        yield LimitError(f"{edges} edges; the limit is {MAX_EXPANDED_EDGES}")
-    in_all = sum(held_sizes[entry] for entry in entry_graphs)
-    if in_all > MAX_HELD_NODES:
-        yield LimitError(f"nodes hold {in_all} nodes and graphs in all; the limit is {MAX_HELD_NODES}")
-    total = in_all + sum(own[entry] for entry in entry_graphs)
-    if total > MAX_EXPANDED_NODES:
-        yield LimitError(f"{total} nodes and held graphs; the limit is {MAX_EXPANDED_NODES}")
-
-
-def held_graphs(row: Any) -> tuple[int, ...]:
-    """Return the rows of the graphs that a node holds, those of unreadable bodies left out."""
-    if type(row) is ChildGraphRow:
-        return (row.graph,)
-    return tuple(body for body in row.bodies or () if body is not None)
-
-
-def _dangling_kernels(nodes: tuple[Any, ...], field: str, table: str, length: int) -> Iterator[RecordError]:
-    for index, row in enumerate(nodes):
-        if type(row) is KernelRow and getattr(row, field) >= length:
-            yield dangling(f"$.nodes[{index}].{field}", getattr(row, field), table, length)
-
-
-def dangling_nodes(graphs: Sequence[Any], length: int) -> Iterator[RecordError]:
-    """Yield each reference of a graph to a node that is not among ``length``."""
-    for number, graph in enumerate(graphs):
-        for at, node in enumerate(graph.nodes if max(graph.nodes, default=-1) >= length else ()):
-            if node >= length:
-                yield dangling(f"$.graphs[{number}].nodes[{at}]", node, "nodes", length)
-
-
-def dangling(path: str, reference: int, table: str, length: int) -> InvariantError:
-    """Return the fault of a reference, at ``path``, to a row that a table does not have."""
-    return InvariantError(f"row {reference} of {table} is missing; the table has {length}", path=path)
-
-
-def unused(table: str, used: Iterable[int], length: int) -> Iterator[RecordError]:
-    """Yield the fault of the first row of a table that nothing refers to.
-
-    By flags and not as a set: a file can have very many numbers that meet in one slot of a hash table.
-    """
-    flags = bytearray(length)
-    for row in used:
-        if row < length:
-            flags[row] = 1
-    missing = flags.find(0)
-    if missing >= 0:
-        yield InvariantError("unused row: its reference was lost", path=f"$.{table}[{missing}]")
-
-
-def expanded(tables: Tables) -> list[GraphSignature]:
-    """Return the graph of each row of tables without `problems`.
-
-    Raises
-    ------
-    InvariantError
-        Edges of a graph lead to a missing node or form a cycle.
-    """
-    holders = {index: row for index, row in enumerate(tables.nodes) if type(row) in _HOLDERS}
-    return joined(_expanded_nodes(tables), holders, ((row.nodes, row.dependencies) for row in tables.graphs))
-
-
-def joined(
-    nodes: list[Any],
-    holders: dict[int, Any],
-    rows: Iterable[tuple[tuple[int, ...], tuple[tuple[Edge, ...], ...]]],
-) -> list[GraphSignature]:
-    """Return the graph of each row, of nodes by row, those of ``holders`` still missing, and lists of edges.
-
-    Raises
-    ------
-    InvariantError
-        Edges of a graph lead to a missing node or form a cycle.
-    """
-    #: Node rows with nested graphs, by the last of these graphs.
-    waiting: dict[int, list[int]] = defaultdict(list)
-    for index, row in holders.items():
-        waiting[max(held_graphs(row), default=-1)].append(index)
-    lists = EdgeLists()
-    graphs: list[GraphSignature] = []
-    for number, (refers_to, dependencies) in enumerate(rows):
-        for index in waiting.pop(number - 1, ()):
-            nodes[index] = _holding(holders[index], graphs)
-        try:
-            graph = GraphSignature(
-                nodes=tuple(map(nodes.__getitem__, refers_to)),
-                dependencies=lists.of(dependencies),
-            )
-        except InvariantError as error:
-            raise below(f"$.graphs[{number}]", error) from error
-        graphs.append(graph)
-    return graphs
-
-
-def _expanded_nodes(tables: Tables) -> list[Any]:
-    """Return one node per row; None for one with nested graphs."""
-    functions, attribute_sets = tables.functions, tables.attribute_sets
-    nodes: list[Any] = []
-    for row in tables.nodes:
-        kind = type(row)
-        if kind is KernelRow:
-            function = functions[row.function]
-            nodes.append(
-                KernelNodeSignature(
-                    name=function.name,
-                    kern=function.kern,
-                    func=function.func,
-                    context=function.context,
-                    grid_dim=row.grid_dim,
-                    block_dim=row.block_dim,
-                    dynamic_shared_mem_bytes=row.dynamic_shared_mem_bytes,
-                    attributes=attribute_sets[row.attributes],
-                    function=function.function,
-                )
-            )
-        else:
-            nodes.append(None if kind in _HOLDERS else row)
-    return nodes
-
-
-def _holding(row: Any, graphs: list[GraphSignature]) -> ChildGraphNode | ConditionalNode:
-    if type(row) is ChildGraphRow:
-        return ChildGraphNode(graph=graphs[row.graph])
-    bodies = row.bodies
-    if bodies is not None:
-        bodies = tuple(None if body is None else graphs[body] for body in bodies)
-    return ConditionalNode(kind=row.kind, handle=row.handle, bodies=bodies)

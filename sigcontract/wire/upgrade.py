@@ -19,6 +19,7 @@ from sigcontract.model import (
     LaunchAttribute,
     SignatureDump,
 )
+from sigcontract.wire.arguments import refuse_arguments
 from sigcontract.wire.v1 import DumpDocument1, Graph1, KernelNode1
 
 __all__ = ["downgraded_to_1", "upgraded_from_1"]
@@ -98,8 +99,9 @@ def downgraded_to_1(dump: SignatureDump) -> Any:
     Raises
     ------
     InvariantError
-        A node is not a kernel node, or an edge is repeated.
+        A node is not a kernel node, an edge is repeated, or the dump has arguments (code ``arguments``).
     """
+    refuse_arguments(dump, 1)
     graphs = []
     for number, entry in enumerate(dump.graphs):
         path = f"$.graphs[{number}].graph"

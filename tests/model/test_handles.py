@@ -19,6 +19,8 @@ from tests.update.build import graph
 DECLARED = {
     "KernelNodeSignature": {"kern": "kernel", "func": "function", "context": "context"},
     "PointerFacts": {"device_ordinal": "device", "context": "context"},
+    "Allocation": {"address": "allocation", "device_ordinal": "device"},
+    "ArgumentPointer": {"address": "memory"},
     "MemcpyOperand": {"address": "memory"},
     "MemsetNode": {"destination": "memory"},
     "HostNode": {"function_address": "host_function", "user_data": "user_data"},

@@ -69,8 +69,8 @@ def test_attributes_of_one_node_have_a_limit() -> None:
 
 
 def test_edges_have_a_limit_with_every_use_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sigcontract.wire.tables.MAX_EXPANDED_EDGES", 100)
-    monkeypatch.setattr("sigcontract.wire.tables.MAX_HELD_EDGES", 50)
+    monkeypatch.setattr("sigcontract.wire.table_problems.MAX_EXPANDED_EDGES", 100)
+    monkeypatch.setattr("sigcontract.wire.table_problems.MAX_HELD_EDGES", 50)
     row: list[Any] = [{"node": "empty"}, {"node": "graph", "graph": 0}]
     edges = ([0] * 8, [[*range(index)] for index in range(8)])  # 28 edges
     assert str(refused(document([edges], row[:1], [0] * 4))) == "112 edges; the limit is 100"

@@ -11,6 +11,7 @@ from hypothesis import given
 
 import sigcontract as sc
 from sigcontract.wire import codec
+from sigcontract.wire.arguments import without_arguments
 from sigcontract.wire.schemas import schema
 from tests.strategies import LAWS, records
 
@@ -44,10 +45,12 @@ def test_version_3_says_what_version_2_says(format_: codec.Format) -> None:
     @LAWS
     @given(records(sc.SignatureDump))
     def law(dump: sc.SignatureDump) -> None:
-        second = codec.encode(dump, format=format_)
+        bare = without_arguments(dump)
+        second = codec.encode(bare, format=format_, version=2)
         third = codec.encode(dump, format=format_, version=3)
         assert codec.decode(third, verify=True) == dump
-        assert codec.encode(codec.decode(third), format=format_) == second
+        again = codec.decode(third, expect=sc.SignatureDump)
+        assert codec.encode(without_arguments(again), format=format_, version=2) == second
         assert codec.encode(codec.decode(third), format=format_, version=3) == third
         plain = (msgspec.json if format_ == "json" else msgspec.msgpack).decode(third)
         assert jsonschema.Draft202012Validator(SCHEMA).is_valid(plain)
@@ -62,7 +65,7 @@ def test_an_example_comes_back_byte_for_byte_and_its_digests_stay(file: Path) ->
     assert codec.encode(codec.decode(third), version=2) == second
     old, new = json.loads(second), json.loads(third)
     assert new["header"] == old["header"]
-    assert len(third) < 1.02 * len(second)
+    assert len(third) < 1.02 * len(second) + len('"allocations":[],"blocks":[],"pointers":[],"arguments":[],')
 
 
 def test_version_2_is_what_is_written_unless_version_3_is_asked_for(tmp_path: Path) -> None:
