@@ -107,3 +107,6 @@ from sigcontract.update.updatable import (
     FirstCome as FirstCome,
     fewest_executables as fewest_executables,
 )
+from sigcontract.update.words import (
+    words as words,
+)
