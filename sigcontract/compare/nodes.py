@@ -100,7 +100,7 @@ class NodeComparer:
             if known is None:
                 known = self._of_equal[key] = old.function, self._compare(*[replace(old, arguments=None)] * 2)
             number = old.func or old.kern
-            differences = [*known[1].differences, *argument_unknowns(old.arguments)]
+            differences = [*known[1].differences, *argument_unknowns(old.arguments, across=False)]
             return known[1]._replace(differences=differences, functions=(number, number))
         return self._compare(old, new)
 

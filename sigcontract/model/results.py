@@ -111,10 +111,7 @@ class GoneAddress(Record, frozen=True, kw_only=True):
     reason: Annotated[Text, Meta(description="Where the address leads, such as free block or no allocation.")]
     certain: Annotated[
         bool,
-        Meta(
-            description="false: a word of a struct that may be no address, a redacted one, or a free block of a "
-            "private pool that may be the graph's own."
-        ),
+        Meta(description="Whether it is known to be an address; a word of a struct or a redacted one may be a number."),
     ]
     stack: Annotated[
         tuple[Text, ...], Meta(description="Python frames that allocated the block; empty if not recorded.")

@@ -75,6 +75,8 @@ def _argument_words(change: CauseChange, leads: re.Match[str], width: int) -> st
     where = f"offset {offset}" if offset is not None else operand
     if field == ".offset_bytes" and isinstance(change.old, int) and isinstance(change.new, int):
         return f"{where}: moved by {change.new - change.old:+d} bytes in its allocation"
+    if change.rule == "memory.stack":
+        return f"{where}: allocated at {values}"
     shown = field in ("", ".alias", ".address") or change.rule == "memory.gone"
     return f"{where}: {values}" if shown else f"{where}: {field.removeprefix('.')} {values}"
 

@@ -19,7 +19,6 @@ __all__ = [
     "argument_differences",
     "argument_unknowns",
     "argument_update",
-    "has_unknown_arguments",
     "target_differences",
 ]
 
@@ -67,14 +66,17 @@ def argument_differences(old: _Arguments, new: _Arguments) -> Iterator[Differenc
         yield from _pointers(old, new)
 
 
-def argument_unknowns(arguments: _Arguments) -> Iterator[Difference]:
-    """Yield what is not known of arguments, and so never matches; an argument that was not recorded is no unknown."""
-    return (found for found in argument_differences(arguments, arguments) if found.rule == ARGUMENTS_UNKNOWN)
+def argument_unknowns(arguments: _Arguments, *, across: bool) -> Iterator[Difference]:
+    """Yield what is not known of arguments, and so never matches.
 
-
-def has_unknown_arguments(arguments: _Arguments) -> bool:
-    """Whether anything of recorded arguments is not known: redacted values, or words without an allocation."""
-    return any(argument_unknowns(arguments))
+    That arguments were not recorded is no unknown. ``across`` processes, words in no allocation are.
+    """
+    yield from (found for found in argument_differences(arguments, arguments) if found.rule == ARGUMENTS_UNKNOWN)
+    for argument in arguments or () if across else ():
+        for word in argument.pointers:
+            if word.target is None and word.address:
+                at = _at(argument.offset_bytes + word.offset_bytes)
+                yield by_rule(ARGUMENTS_UNKNOWN, at, NO_ALLOCATION, NO_ALLOCATION)
 
 
 def argument_update(old: _Arguments, new: _Arguments) -> Difference | None:

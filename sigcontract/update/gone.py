@@ -43,8 +43,8 @@ class GonePointer(NamedTuple):
     reason
         Where the address leads, such as ``free block``.
     certain
-        Whether it is an address and the memory is known to be gone. A word of a struct may be a number that looks like
-        an address, and a free block of a private pool may be of the graph's own pool.
+        Whether it is known to be an address. A word of a struct may be a number that looks like one, and of a redacted
+        word nothing is known.
     block
         The block of a framework's allocator; None if it leads to no allocation.
     """
@@ -61,14 +61,13 @@ class GonePointer(NamedTuple):
 def gone_block(block: AllocatorBlock | None) -> str | None:
     """Return why a block is not the graph's to use; None if it is, or there is no block.
 
-    A free block of the graph's own pool is the graph's: its allocator keeps that memory for replays.
+    A free block of the graph's own pool is the graph's: its allocator keeps that memory for replays. So may be one of a
+    private pool that is not known to be another's.
     """
-    if block is None or block.pool == "graph":
+    if block is None or block.pool in ("graph", "unknown"):
         return None
     freed = _FREED.get(block.state)
-    if block.pool == "other":
-        return f"{freed or 'block'} of another graph's pool"
-    return freed and (f"{freed} of a private pool" if block.pool == "unknown" else freed)
+    return f"{freed or 'block'} of another graph's pool" if block.pool == "other" else freed
 
 
 def gone_pointers(graph: GraphSignature) -> Iterator[GonePointer]:
@@ -138,4 +137,4 @@ def _of_operand(
 def _of_block(offset: int | None, operand: str | None, block: AllocatorBlock | None) -> Iterator[_Gone]:
     reason = gone_block(block)
     if reason is not None and block is not None:
-        yield offset, operand, reason, block.pool != "unknown", block
+        yield offset, operand, reason, True, block

@@ -255,7 +255,7 @@ def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[S
             if difference.old != ABSENT:  # an attribute not queried is not a recorded field
                 yield (difference, path, subject_of(node)), True
         if isinstance(node, KernelNodeSignature):
-            for difference in argument_unknowns(node.arguments):
+            for difference in argument_unknowns(node.arguments, across=False):
                 yield (difference, path, node.name), True
 
 

@@ -95,4 +95,4 @@ def _unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Difference]:
             yield difference
     if isinstance(node, KernelNodeSignature):
         yield from unproven_function(node)
-        yield from argument_unknowns(node.arguments)
+        yield from argument_unknowns(node.arguments, across=True)

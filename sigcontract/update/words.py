@@ -86,15 +86,14 @@ def _changed(offset: int, before: bytes, after: bytes) -> ChangedWord:
 
 
 def _stretches(size: int, covered: frozenset[int]) -> Iterator[tuple[int, int]]:
-    """Yield offset and size of the words of an argument: 8 bytes where aligned, and what is left of it."""
-    offset = 0
-    while offset < size:
-        if offset in covered:
-            offset += _FULL
-            continue
-        length = next(length for length in (_FULL, _HALF, 2, 1) if length <= size - offset)
-        yield offset, length
-        offset += length
+    """Yield offset and size of the words between addresses: 8 bytes each, and what is left before the next."""
+    begin = 0
+    for end in (*sorted(covered), size):
+        while begin < end:
+            length = next(length for length in (_FULL, _HALF, 2, 1) if length <= end - begin)
+            yield begin, length
+            begin += length
+        begin = max(begin, end + _FULL)
 
 
 def _is_one(word: bytes, *, alone: bool) -> bool:
