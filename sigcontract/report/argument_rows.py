@@ -20,7 +20,7 @@ from sigcontract.model import (
 from sigcontract.report.cuda_words import MEMORY
 from sigcontract.report.names import safe, shortened
 from sigcontract.report.phrases import counted
-from sigcontract.update import GonePointer, gone_pointers, subject_of, words
+from sigcontract.update import GonePointer, argument_words, gone_pointers, subject_of
 from sigcontract.wire import portable_form
 
 __all__ = ["GraphArguments", "NodeArguments", "argument_lines", "gone_lines", "node_arguments", "recorded_line"]
@@ -175,7 +175,7 @@ def _argument(argument: KernelArgument) -> ArgumentView:
         covered = frozenset(pointer.offset_bytes for pointer in argument.pointers)
         found = tuple(
             WordView(offset_bytes=word.offset, size_bytes=word.size, text=word.text)
-            for word in words(bytes.fromhex(argument.value), covered)
+            for word in argument_words(bytes.fromhex(argument.value), covered)
         )
     return ArgumentView(
         offset_bytes=argument.offset_bytes, size_bytes=argument.size_bytes, value=argument.value, words=found

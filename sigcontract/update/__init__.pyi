@@ -108,5 +108,5 @@ from sigcontract.update.updatable import (
     fewest_executables as fewest_executables,
 )
 from sigcontract.update.words import (
-    words as words,
+    argument_words as argument_words,
 )

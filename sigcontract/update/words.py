@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["ChangedWord", "Word", "changed_words", "words"]
+__all__ = ["ChangedWord", "Word", "argument_words", "changed_words"]
 
 #: Powers of ten between which a number is plausible as a float.
 _LEAST, _MOST = 1e-12, 1e12
@@ -51,7 +51,7 @@ def _reading(word: bytes, *, beside_float: bool = False) -> str:
     return text if _is_round(text) else f"{text} ({integer})"
 
 
-def words(value: bytes, covered: frozenset[int] = frozenset()) -> Iterator[Word]:
+def argument_words(value: bytes, covered: frozenset[int] = frozenset()) -> Iterator[Word]:
     """Yield the words of an argument, except 8-byte words at the offsets ``covered``, which are addresses."""
     for offset, size in _stretches(len(value), covered):
         word = value[offset : offset + size]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from sigcontract.update.words import ChangedWord, changed_words, words
+from sigcontract.update.words import ChangedWord, argument_words, changed_words
 from tests.strategies import LAWS
 
 
@@ -51,7 +51,7 @@ def test_two_words_of_8_bytes_are_told_apart_from_one() -> None:
 
 def test_addresses_are_left_out() -> None:
     value = struct.pack("<qqi", 0, 7, 9)
-    assert [(word.offset, word.text) for word in words(value, frozenset({0}))] == [(8, "7"), (16, "9")]
+    assert [(word.offset, word.text) for word in argument_words(value, frozenset({0}))] == [(8, "7"), (16, "9")]
     assert list(changed_words(b"\1" * 8 + value[8:], value, frozenset({0}))) == []
 
 
@@ -70,14 +70,14 @@ def test_law_one_changed_byte_is_one_changed_word(value: bytes, data: st.DataObj
 @given(st.binary(min_size=1, max_size=48))
 def test_law_words_cover_a_value_once(value: bytes) -> None:
     assert list(changed_words(value, value)) == []
-    covered = [at for word in words(value) for at in range(word.offset, word.offset + word.size)]
+    covered = [at for word in argument_words(value) for at in range(word.offset, word.offset + word.size)]
     assert covered == list(range(len(value)))
 
 
 @LAWS
 @given(st.floats(2**-39, 2**39, width=32), st.sampled_from(["<f", "<d"]))
 def test_law_a_float_is_shown_by_digits_that_read_back_as_it(value: float, layout: str) -> None:
-    (word,) = words(struct.pack(layout, value))
+    (word,) = argument_words(struct.pack(layout, value))
     assert struct.pack(layout, float(word.text.partition(" ")[0])) == struct.pack(layout, value)
 
 
