@@ -121,13 +121,7 @@ def run(args: argparse.Namespace) -> int:
     """Show the file."""
     document = _document(args.file)
     if isinstance(document, DriverProfile):
-        if args.format == "html":
-            sys.stdout.write(profile_html(document))
-        elif args.format == "json":
-            write_document(document)
-        else:
-            sys.stdout.writelines(f"{line}\n" for line in profile_lines(document, columns()))
-        return Exit.OK
+        return _show_profile(document, args)
     if not isinstance(document, SignatureDump):
         raise UsageError(f"{args.file} holds a {document_name(type(document))}; show takes a dump or a profile")
     chosen = _chosen(document, args.graph)
@@ -153,6 +147,18 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.writelines(f"{line}\n" for line in _lines(document, views, args))
     return _status(args.fail_on, document, arguments.values())
+
+
+def _show_profile(profile: DriverProfile, args: argparse.Namespace) -> Exit:
+    if args.fail_on is not None:
+        raise UsageError(f"--fail-on {args.fail_on} takes a dump; {args.file} is a profile")
+    if args.format == "html":
+        sys.stdout.write(profile_html(profile))
+    elif args.format == "json":
+        write_document(profile)
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in profile_lines(profile, columns()))
+    return Exit.OK
 
 
 def _distinct(entries: Iterable[LabeledGraph]) -> Iterable[LabeledGraph]:
