@@ -29,7 +29,7 @@ g0: 2 nodes (2 kernel), 1 edge, DIGEST
   node  type     grid   block  shared  kernel
   2 times this node, up to node 1:
      0  kernel  8x1x1  64x1x1       0  probe
-        offset 0, 8 bytes: allocation 1 + 64 of 4096 B (device 0; free block of 512 B, pool default; GONE: free block)
+          offset 0, 8 bytes: allocation 1 + 64 of 4096 B (device 0; free block of 512 B, pool default; GONE: free block)
 """
 
 
