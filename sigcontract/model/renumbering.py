@@ -1,9 +1,9 @@
 """Replace the process-local numbers of records, as their fields declare (`ProcessLocal`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from sigcontract.model.record import Record
 __all__ = ["Identities", "LocalFields", "Renumbering", "local_fields"]
 
 #: Replacement of a dropped number, unless 0.
-_NOTHING = {"conditional": "0x" + "0" * 16}
+_NOTHING: Final[Mapping[str, Any]] = {"conditional": "0x" + "0" * 16, "stack": ()}
 
 
 class LocalFields(NamedTuple):

@@ -504,7 +504,7 @@ _MEMORY: Final = (
     ),
     Rule(
         "memory.stack", "AllocatorBlock.stack", _HARMLESS, "assumed",
-        "Other lines of the program allocated the block.",
+        "Other lines of the program allocated the block. Between two processes stacks are not compared.",
         _SELF,
     ),
     Rule(

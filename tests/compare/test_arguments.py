@@ -160,6 +160,15 @@ def test_a_share_policy_has_nothing_to_say_of_arguments() -> None:
         assert found_by_policy.findings == ()
 
 
+def test_a_stack_is_of_one_machine() -> None:
+    here, there = (
+        layers(2, lambda index: (pointer_to(1 + index, 0, block(stack=(f"/home/{name}/model.py:3 forward",))),))  # noqa: B023  called at once
+        for name in ("a", "b")
+    )
+    assert found(here, there) == []
+    assert {f.rule for f in diff(dump(here), dump(there), policy="exact").findings} == {"memory.stack"}
+
+
 # Laws.
 
 

@@ -80,6 +80,7 @@ Path = tuple[str | int, ...]
 
 #: Numbers of one process: in another run they differ and say nothing.
 PROCESS_FIELDS = {
+    "AllocatorBlock.stack",
     "ArgumentPointer.address",
     "KernelNodeSignature.kern",
     "MemcpyOperand.address",
