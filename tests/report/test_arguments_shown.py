@@ -1,6 +1,7 @@
 """Arguments and memory that is gone, in every form of a report."""
 
 import json
+from collections.abc import Callable
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -19,6 +20,7 @@ from sigcontract.report.sarif import sarif
 from tests.compare.dumps import again, dump, kernel
 from tests.update.arguments import block, given, moved, pointer_to, redacted, scalar, struct_of, target, unallocated
 from tests.update.build import H200, child, graph, memcpy, operand, pointer
+from tests.work import grows_with_its_input
 
 STACK = ("model.py:33 forward", "main.py:9 <module>")
 
@@ -192,3 +194,19 @@ def test_a_page_lists_what_is_gone() -> None:
     assert "Memory that is gone" in page
     assert all(line in page for line in GONE.splitlines())
     assert "Memory that is gone" not in show_html(dump(graph(kernel())))
+
+
+def test_the_work_grows_with_nodes_and_with_arguments() -> None:
+    def prepared(nodes: int, width: int) -> Callable[[], object]:
+        listed = [pointer_to(1 + at, 64) if at % 3 else unallocated() for at in range(width)]
+        made = graph(*[given(kernel(), *listed, struct_of("<40i", *range(40))) for _ in range(nodes)])
+
+        def shown() -> list[str]:
+            arguments = GraphArguments(made)
+            lines = [line for path, _ in made.walk() for line in argument_lines(arguments.of(path))]
+            return [*lines, *gone_lines({"g0": arguments.gone})]
+
+        return shown
+
+    grows_with_its_input(lambda nodes: prepared(nodes, 6), 100)
+    grows_with_its_input(lambda width: prepared(20, width), 60)
