@@ -12,6 +12,7 @@ from sigcontract.cli.main import main
 from sigcontract.model.graph import GraphSignature
 from sigcontract.wire.codec import save
 from sigcontract.wire.schemas import schema
+from tests.architecture.source import ROOT
 from tests.compare.dumps import dump, kernel
 from tests.update.arguments import block, given, pointer_to, redacted, scalar, unallocated
 from tests.update.build import graph
@@ -165,3 +166,17 @@ def test_json_has_arguments_addresses_and_what_is_gone(tmp_path: Path, capsys: p
     ]
     (row,) = json.loads(shown(capsys, path, "--format", "json"))["graphs"][0]["blocks"][0]["rows"]
     assert (row["arguments"], row["addresses"]) == (None, None)
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    freed = block(state="free", pool="default", stack=("model.py:33 forward",))
+    scale = kernel(name="scale")
+    drawn = graph(
+        given(scale, pointer_to(1), pointer_to(2, 0, freed)), given(scale, pointer_to(1)), given(scale, unallocated())
+    )
+    whole = dump(drawn)
+    save(replace(whole, graphs=(replace(whole.graphs[0], label="decode/bs=4"),)), tmp_path / "server.dump.json")
+    out = shown(capsys, str(tmp_path / "server.dump.json"), "--arguments")
+    page = (ROOT / "docs" / "tasks" / "arguments.md").read_text(encoding="utf-8")
+    (printed,) = (part for part in page.split("```") if part.startswith("text\narguments recorded"))
+    assert printed.removeprefix("text\n") in out
