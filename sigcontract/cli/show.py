@@ -21,21 +21,26 @@ from sigcontract.errors import FileError, UsageError
 from sigcontract.model import (
     DriverProfile,
     Environment,
+    GoneAddress,
     LabeledGraph,
     SignatureDump,
 )
 from sigcontract.report import (
     DumpViewer,
     FunctionNumbers,
+    GraphArguments,
     NodeRow,
+    argument_lines,
     counted,
     demangle,
     folded_rows,
+    gone_lines,
     is_too_long,
     kernels_of,
     profile_html,
     profile_lines,
     programmatic_edges,
+    recorded_line,
     rows,
     safe,
     show_html,
@@ -59,6 +64,8 @@ _EXAMPLE = """\
 sigcontract show server.dump.json                         every graph, repeated layers folded
 sigcontract show server.dump.json --graph decode/bs=4     one graph
 sigcontract show server.dump.json --nodes --attributes    every node with every launch attribute
+sigcontract show server.dump.json --arguments             what each kernel is given, and memory that is gone
+sigcontract show server.dump.json --fail-on gone          exit status 1 if an address leads to memory that is gone
 """
 
 
@@ -73,6 +80,7 @@ class _GraphView(NamedTuple):
     digest: str
     rows: list[NodeRow]
     blocks: list[Block]
+    arguments: GraphArguments
 
 
 def register(subparsers: Subparsers) -> None:
@@ -96,43 +104,76 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--attributes", action="store_true", help="every launch attribute and function attribute of the nodes shown"
     )
+    parser.add_argument(
+        "--arguments",
+        action="store_true",
+        help="what kernels are given: values, and the allocations that addresses lead into; first, the addresses that "
+        "lead to memory that is gone",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("gone",),
+        help="gone: exit status 1 if an address leads to memory that is gone, 3 if that is not known",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the file."""
     document = _document(args.file)
     if isinstance(document, DriverProfile):
-        if args.format == "html":
-            sys.stdout.write(profile_html(document))
-        elif args.format == "json":
-            write_document(document)
-        else:
-            sys.stdout.writelines(f"{line}\n" for line in profile_lines(document, columns()))
-        return Exit.OK
+        return _show_profile(document, args)
     if not isinstance(document, SignatureDump):
         raise UsageError(f"{args.file} holds a {document_name(type(document))}; show takes a dump or a profile")
     chosen = _chosen(document, args.graph)
+    arguments = {id(entry.graph): GraphArguments(entry.graph) for entry in _distinct(chosen)}
     if args.format == "html":
         sys.stdout.write(show_html(replace(document, graphs=tuple(chosen))))
-        return Exit.OK
+        return _status(args.fail_on, document, arguments.values())
     functions = FunctionNumbers([entry.graph for entry in document.graphs])
     views: list[_GraphView] = []
     view_of: dict[int, _GraphView] = {}
     for entry in chosen:  # equal graphs decode to one object
-        known = view_of.get(id(entry.graph)) or _view(entry, functions, unfolded=args.nodes)
+        known = view_of.get(id(entry.graph)) or _view(entry, functions, arguments[id(entry.graph)], args)
         view_of[id(entry.graph)] = known
         views.append(known._replace(entry=entry))
     if args.format == "json":
-        viewer = DumpViewer(attributes=args.attributes)
+        viewer = DumpViewer(attributes=args.attributes, arguments=args.arguments)
         labels: dict[int, list[str]] = {}
         for view in views:
             labels.setdefault(id(view.entry.graph), []).append(view.entry.label)
         for number, view in view_of.items():
-            viewer.add(view.entry.graph, labels[number], view.digest, view.rows, view.blocks)
+            viewer.add(view.entry.graph, labels[number], view.digest, view.rows, view.blocks, arguments=view.arguments)
         write_document(viewer.view(document))
     else:
         sys.stdout.writelines(f"{line}\n" for line in _lines(document, views, args))
+    return _status(args.fail_on, document, arguments.values())
+
+
+def _show_profile(profile: DriverProfile, args: argparse.Namespace) -> Exit:
+    if args.fail_on is not None:
+        raise UsageError(f"--fail-on {args.fail_on} takes a dump; {args.file} is a profile")
+    if args.format == "html":
+        sys.stdout.write(profile_html(profile))
+    elif args.format == "json":
+        write_document(profile)
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in profile_lines(profile, columns()))
     return Exit.OK
+
+
+def _distinct(entries: Iterable[LabeledGraph]) -> Iterable[LabeledGraph]:
+    return {id(entry.graph): entry for entry in entries}.values()
+
+
+def _status(fail_on: str | None, dump: SignatureDump, arguments: Iterable[GraphArguments]) -> Exit:
+    """Return the exit status of the gate: undetermined where a kernel's arguments or graphs are not recorded."""
+    if fail_on is None:
+        return Exit.OK
+    found = list(arguments)
+    if any(gone.certain for each in found for gone in each.gone):
+        return Exit.GATE
+    unknown = not dump.complete or any(each.gone or each.recorded < each.kernels for each in found)
+    return Exit.UNDETERMINED if unknown or not found else Exit.OK
 
 
 def _document(name: str) -> Document:
@@ -153,10 +194,13 @@ def _chosen(dump: SignatureDump, labels: list[str]) -> list[LabeledGraph]:
     return [entry for entry in dump.graphs if not labels or entry.label in labels]
 
 
-def _view(entry: LabeledGraph, functions: FunctionNumbers, *, unfolded: bool) -> _GraphView:
-    shown = list(rows(entry.graph, functions))
-    blocks = [Block(0, len(shown), 1)] if unfolded else fold([row.shown for row in shown])
-    return _GraphView(entry, portable_digest(entry.graph), shown, blocks)
+def _view(
+    entry: LabeledGraph, functions: FunctionNumbers, arguments: GraphArguments, args: argparse.Namespace
+) -> _GraphView:
+    lines = (lambda path: argument_lines(arguments.of(path))) if args.arguments else None
+    shown = list(rows(entry.graph, functions, arguments=lines))
+    blocks = [Block(0, len(shown), 1)] if args.nodes else fold([row.shown for row in shown])
+    return _GraphView(entry, portable_digest(entry.graph), shown, blocks, arguments)
 
 
 def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespace) -> Iterator[str]:
@@ -170,6 +214,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
     general = list(summary_lines(everywhere, parts=False))
     yield from _wrapped(general, width)
     yield from _wrapped(_names_kept({node.name for node in everywhere}), width)
+    yield from _wrapped(_argument_lines(views, args), width)
     first: dict[str, _GraphView] = {}
     for view in views:
         label = safe(view.entry.label)
@@ -193,6 +238,25 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
         blocks = whole if args.nodes else folded_rows(view.rows)
         table = table_lines(view.rows, blocks, width - 2, usual=usual, attributes=args.attributes)
         yield from (f"  {line}" for line in table)
+
+
+def _argument_lines(views: list[_GraphView], args: argparse.Namespace) -> Iterator[str]:
+    """Yield of how many kernels the arguments are recorded, and the addresses that lead to memory that is gone."""
+    distinct = {id(view.entry.graph): view for view in views}
+    arguments = [view.arguments for view in distinct.values()]
+    recorded = sum(each.recorded for each in arguments)
+    if recorded or args.arguments:
+        yield recorded_line(recorded, sum(each.kernels for each in arguments))
+    gone = sum(len(each.gone) for each in arguments)
+    if gone:
+        more = "" if args.arguments or args.fail_on else " (--arguments lists them)"
+        lead = "1 address leads" if gone == 1 else f"{gone} addresses lead"
+        yield f"{lead} to memory that is gone{more or ':'}"
+    if args.arguments or args.fail_on:
+        labels: dict[str, tuple[GoneAddress, ...]] = {}
+        for view in distinct.values():
+            labels[view.entry.label] = view.arguments.gone
+        yield from (f"  {line}" for line in gone_lines(labels))
 
 
 def _names_kept(names: set[str]) -> Iterator[str]:

@@ -13,6 +13,10 @@ __all__ = ["CODE_UNKNOWN", "Change", "CollectedChanges", "NodeIndices"]
 CODE_UNKNOWN: Final = "function.code-unknown"
 
 
+#: Rules of what addresses lead to.
+_OF_ADDRESSES: Final = frozenset({"kernel.argument", "memory.target"})
+
+
 class NodeIndices(NamedTuple):
     """Indices of a change in the two aligned graphs; None on a side without the node.
 
@@ -58,6 +62,21 @@ class Change(NamedTuple):
         return self.paths[0].count("nodes[") + self.paths[0].count("dependencies[") > 1
 
 
+def _key(change: Change, about: str | None) -> Hashable:
+    """Return what changes of one cause have in common."""
+    difference = change.difference
+    rule, field, verdict, _, old, new = difference
+    if rule not in _OF_ADDRESSES:
+        return difference, about
+    if isinstance(old, int) and isinstance(new, int) and field.endswith(".offset_bytes"):
+        # Where memory moved, each offset is another, and the distance one.
+        return rule, field, verdict, new - old, about
+    if ".allocation." in field:
+        # One allocation is used by many nodes, at many offsets.
+        return rule, verdict, field.rpartition(".")[2], "nodes[" in field, old, new
+    return difference, about
+
+
 class CollectedChanges:
     """Collects changes; equal ones become one with all nodes."""
 
@@ -70,7 +89,7 @@ class CollectedChanges:
         # Unknowns have one cause for all kernels; functions are counted one by one.
         about = change.subject if change.known or change.difference.rule == CODE_UNKNOWN else None
         counted = change._replace(number=change.number * times)
-        self._add((change.difference, about), counted, indices, [node + path for path in change.paths])
+        self._add(_key(change, about), counted, indices, [node + path for path in change.paths])
 
     def add_node(self, rule_id: str, node: NodeSignature, indices: NodeIndices, index: int) -> None:
         """Add a node without counterpart, with its recorded index."""

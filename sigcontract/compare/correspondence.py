@@ -28,6 +28,10 @@ class Correspondence:
         old = self._old_of.get((kind, new))
         return self._fresh + new if old is None else old
 
+    def counterpart(self, kind: str, old: int) -> int | None:
+        """Return the new graph's number for one of the old graph, or None."""
+        return self._new_of.get((kind, old))
+
     def split(self, kind: str, old: int, new: int) -> bool:
         """Whether the new number has no counterpart, so the old one was split."""
         return (kind, new) not in self._old_of and (kind, old) in self._new_of

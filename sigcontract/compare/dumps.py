@@ -38,13 +38,15 @@ __all__ = ["DumpComparison", "compare_dumps", "diff"]
 
 _Key = TypeVar("_Key", int, str)
 _ARGUMENTS: Final = "arguments of kernels"
+#: Where neither dump has them.
+_NOT_RECORDED: Final = f"{_ARGUMENTS} (not recorded)"
 #: Fields that every update applies.
 _UPDATED: Final = ("dimensions", "shared memory", "1D copies and memsets")
 _NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
-    "exact": (_ARGUMENTS,),
+    "exact": (),
     "share": (_ARGUMENTS, *_UPDATED),
     "share-functions": (_ARGUMENTS, *_UPDATED, "functions"),
-    "portable": (_ARGUMENTS, "addresses", "values of handles", "order of nodes"),
+    "portable": ("addresses", "values of handles", "order of nodes"),
 }
 _COMPLETE: Final = {True: "complete", False: "incomplete"}
 
@@ -171,12 +173,24 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and independent options
         verdict=worst,
         policy=policy,
         one_capture=one_capture,
-        not_compared=_NOT_COMPARED[policy],
+        not_compared=_not_compared(policy, chosen),
         profile=None if profile is None else profile.id,
         environment=environment,
         graphs=graphs,
     )
     return DumpComparison(result, tuple(found for found, _ in judged), policy)
+
+
+def _not_compared(policy: str, pairs: Iterable[GraphPair]) -> tuple[str, ...]:
+    """Return what a comparison leaves out: arguments of kernels too, where neither side has them."""
+    always = _NOT_COMPARED[policy]
+    graphs = {id(entry.graph): entry.graph for pair in pairs for entry in (pair.old, pair.new) if entry is not None}
+    recorded = any(
+        isinstance(node, KernelNodeSignature) and node.arguments is not None
+        for graph in graphs.values()
+        for _, node in graph.walk()
+    )
+    return always if recorded or _ARGUMENTS in always else (_NOT_RECORDED, *always)
 
 
 def _judged(  # noqa: PLR0913  two graphs, and independent options

@@ -8,6 +8,8 @@ from collections.abc import Container
 from functools import partial
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from sigcontract.compare.correspondence import Correspondence
 from sigcontract.model import (
     AttributeId,
@@ -25,6 +27,7 @@ from sigcontract.update import (
     WITHOUT_VALUE,
     Difference,
     NodeJudge,
+    argument_unknowns,
     attribute_path,
     by_rule,
     corresponding_changes,
@@ -95,9 +98,10 @@ class NodeComparer:
             key = id(attributes), id(old.function), is_durable(old.name), bool(old.func or old.kern)
             known = self._of_equal.get(key)
             if known is None:
-                known = self._of_equal[key] = old.function, self._compare(old, new)
+                known = self._of_equal[key] = old.function, self._compare(*[replace(old, arguments=None)] * 2)
             number = old.func or old.kern
-            return known[1]._replace(functions=(number, number))
+            differences = [*known[1].differences, *argument_unknowns(old.arguments, across=False)]
+            return known[1]._replace(differences=differences, functions=(number, number))
         return self._compare(old, new)
 
     def _numbers_are_equal(self) -> bool:
@@ -139,14 +143,23 @@ class NodeComparer:
             known = numbers.get(path)
             if known is None or correspondence.translate(kind, number) == known[1]:
                 continue
-            if correspondence.split(kind, known[1], number):
-                texts = f"one {kind}", f"two {kind}s"
-            elif correspondence.merged(kind, known[1], number):
-                texts = f"two {kind}s", f"one {kind}"
-            else:
-                texts = f"{kind} {known[1]}", f"{kind} {correspondence.translate(kind, number)}"
-            contradictions[path] = texts
+            contradictions[path] = _contradiction(correspondence, kind, known[1], number)
         return contradictions
+
+
+def _contradiction(correspondence: Correspondence, kind: str, old: int, new: int) -> tuple[str, str]:
+    """Return how two numbers contradict the correspondence, as texts.
+
+    Each broken correspondence of allocations is one finding, so its texts have the numbers, each of its own graph.
+    """
+    numbered = kind == "allocation"
+    if correspondence.split(kind, old, new):
+        listed = f": {correspondence.counterpart(kind, old)}, {new}" if numbered else ""
+        return f"one {kind}{f': {old}' if numbered else ''}", f"two {kind}s{listed}"
+    if correspondence.merged(kind, old, new):
+        listed = f": {correspondence.translate(kind, new)}, {old}" if numbered else ""
+        return f"two {kind}s{listed}", f"one {kind}{f': {new}' if numbered else ''}"
+    return f"{kind} {old}", f"{kind} {correspondence.translate(kind, new)}"
 
 
 def _unproven(old: KernelNodeSignature, new: KernelNodeSignature) -> list[Difference]:

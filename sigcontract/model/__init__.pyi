@@ -179,10 +179,13 @@ from sigcontract.model.renumbering import (
     local_fields as local_fields,
 )
 from sigcontract.model.results import (
+    AddressView as AddressView,
+    ArgumentView as ArgumentView,
     DumpView as DumpView,
     FileFault as FileFault,
     FileRemark as FileRemark,
     FunctionView as FunctionView,
+    GoneAddress as GoneAddress,
     GraphView as GraphView,
     LostField as LostField,
     Migration as Migration,
@@ -199,5 +202,6 @@ from sigcontract.model.results import (
     UnknownAttribute as UnknownAttribute,
     ValidatedFile as ValidatedFile,
     ValidationReport as ValidationReport,
+    WordView as WordView,
 )
 from sigcontract.model.rows import Row as Row, node_row as node_row

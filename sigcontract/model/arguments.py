@@ -75,7 +75,10 @@ class AllocatorBlock(Record, frozen=True, kw_only=True):
     offset_bytes: Annotated[Size, Meta(description="Offset of the address into the block, in bytes.")]
     stack: Annotated[
         tuple[Text, ...],
-        Meta(description="Python frames that allocated the block, innermost first; empty if not recorded."),
+        Meta(
+            description="Python frames that allocated the block, innermost first; empty if not recorded.",
+            extra=handle("stack"),
+        ),
     ]
 
 

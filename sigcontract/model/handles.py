@@ -15,8 +15,8 @@ __all__ = ["ProcessLocal", "RenumberedKind", "field_parts", "handle"]
 
 #: Kinds that relate nodes: renumbered by first use, so equal numbers stay equal, and others distinct.
 RenumberedKind = Literal["function", "context", "event", "allocation", "device"]
-#: Kinds that relate no nodes: dropped.
-DroppedKind = Literal["kernel", "memory", "host_function", "user_data", "device_node", "conditional"]
+#: Kinds that relate no nodes: dropped. A stack has paths of one machine.
+DroppedKind = Literal["kernel", "memory", "host_function", "user_data", "device_node", "conditional", "stack"]
 
 _RENUMBERED: Final[frozenset[str]] = frozenset(get_args(RenumberedKind))
 

@@ -1,13 +1,14 @@
 """Replace the process-local numbers of records, as their fields declare (`ProcessLocal`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import Meta
 from msgspec.structs import replace
 
+from sigcontract.model.arguments import KernelArgument
 from sigcontract.model.graph import graph_fields
 from sigcontract.model.handles import ProcessLocal, field_parts
 from sigcontract.model.record import Record
@@ -15,7 +16,7 @@ from sigcontract.model.record import Record
 __all__ = ["Identities", "LocalFields", "Renumbering", "local_fields"]
 
 #: Replacement of a dropped number, unless 0.
-_NOTHING = {"conditional": "0x" + "0" * 16}
+_NOTHING: Final[Mapping[str, Any]] = {"conditional": "0x" + "0" * 16, "stack": ()}
 
 
 class LocalFields(NamedTuple):
@@ -159,7 +160,10 @@ def _old_number(record: Any, name: str, fact: ProcessLocal) -> Any:
 
 
 class Identities:
-    """Finds the renumbered fields of records in portable form, nested graphs excluded."""
+    """Finds the renumbered fields of records in portable form, nested graphs excluded.
+
+    A path is that of the field, except that arguments and their pointers are named by their offset.
+    """
 
     def __init__(self) -> None:
         # Shared values are searched once, keyed by object id; they are kept alive, so the id stays unique.
@@ -186,6 +190,14 @@ class Identities:
     def _held_by(self, held: Any) -> list[tuple[str, str, int]]:
         if not isinstance(held, tuple):
             return self.of(held)
+        if held and isinstance(held[0], KernelArgument):
+            # By offset in the parameter buffer: the index of a pointer depends on how many are null.
+            return [
+                (f"[offset={argument.offset_bytes + pointer.offset_bytes}]{path.removeprefix('.target')}", kind, number)
+                for argument in held
+                for pointer in argument.pointers
+                for path, kind, number in self.of(pointer)
+            ]
         return [
             (f"[{index}]{path}", kind, number)
             for index, item in enumerate(held)

@@ -4,17 +4,21 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from sigcontract.model.arguments import AllocatorBlock
 from sigcontract.model.attributes import LaunchAttribute
 from sigcontract.model.dump import Environment
 from sigcontract.model.findings import Evidence, Verdict
 from sigcontract.model.function import FunctionFacts
-from sigcontract.model.record import Record, Size, Text, UInt32
+from sigcontract.model.record import Int32, Record, Size, Text, UInt32
 
 __all__ = [
+    "AddressView",
+    "ArgumentView",
     "DumpView",
     "FileFault",
     "FileRemark",
     "FunctionView",
+    "GoneAddress",
     "GraphView",
     "LostField",
     "Migration",
@@ -31,6 +35,7 @@ __all__ = [
     "UnknownAttribute",
     "ValidatedFile",
     "ValidationReport",
+    "WordView",
 ]
 
 
@@ -49,6 +54,70 @@ class FunctionView(Record, frozen=True, kw_only=True):
     ]
 
 
+class WordView(Record, frozen=True, kw_only=True):
+    """One word of an argument."""
+
+    offset_bytes: Annotated[UInt32, Meta(description="Offset into the argument, in bytes.")]
+    size_bytes: Annotated[UInt32, Meta(description="Size, in bytes.")]
+    text: Annotated[Text, Meta(description="As an integer, as a float where plausible, or both.")]
+
+
+class ArgumentView(Record, frozen=True, kw_only=True):
+    """One argument of a kernel node."""
+
+    offset_bytes: Annotated[UInt32, Meta(description="Offset in the parameter buffer, in bytes.")]
+    size_bytes: Annotated[UInt32, Meta(description="Size, in bytes.")]
+    value: Annotated[
+        Text | None, Meta(description="The bytes, hexadecimal, in memory order, addresses as zero. null: redacted.")
+    ]
+    words: Annotated[tuple[WordView, ...] | None, Meta(description="The words except addresses; null: redacted.")]
+
+
+class AddressView(Record, frozen=True, kw_only=True):
+    """An address in the arguments of a kernel node, or an operand of a memcpy or memset."""
+
+    offset_bytes: Annotated[
+        UInt32 | None, Meta(description="Offset in the parameter buffer, in bytes; null: an operand.")
+    ]
+    operand: Annotated[Text | None, Meta(description="source or destination; null: an argument.")]
+    allocation: Annotated[
+        Size | None, Meta(description="Number of the allocation in this graph, by first use; null: none, or redacted.")
+    ]
+    allocation_offset_bytes: Annotated[
+        Size | None, Meta(description="Offset into the allocation, in bytes; null: in no allocation.")
+    ]
+    allocation_size_bytes: Annotated[
+        Size | None, Meta(description="Size of the allocation, in bytes; null: not known, or in no allocation.")
+    ]
+    memory: Annotated[
+        Text | None, Meta(description="Kind of memory, such as device or managed; null: in no allocation.")
+    ]
+    device_ordinal: Annotated[Int32 | None, Meta(description="CUDA device ordinal; null: none, or not known.")]
+    block: Annotated[AllocatorBlock | None, Meta(description="Block of a framework's allocator; null: not known.")]
+    gone: Annotated[
+        Text | None, Meta(description="Why the memory is not the graph's to use; null: nothing known against it.")
+    ]
+
+
+class GoneAddress(Record, frozen=True, kw_only=True):
+    """An address that leads to memory that is not the graph's to use."""
+
+    path: Annotated[Text, Meta(description="Path of the node, such as nodes[3].graph.nodes[0].")]
+    subject: Annotated[Text, Meta(description="Kernel name or node type.")]
+    offset_bytes: Annotated[
+        UInt32 | None, Meta(description="Offset in the parameter buffer, in bytes; null: an operand.")
+    ]
+    operand: Annotated[Text | None, Meta(description="source or destination; null: an argument.")]
+    reason: Annotated[Text, Meta(description="Where the address leads, such as free block or no allocation.")]
+    certain: Annotated[
+        bool,
+        Meta(description="Whether it is known to be an address; a word of a struct or a redacted one may be a number."),
+    ]
+    stack: Annotated[
+        tuple[Text, ...], Meta(description="Python frames that allocated the block; empty if not recorded.")
+    ]
+
+
 class NodeView(Record, frozen=True, kw_only=True):
     """One node."""
 
@@ -64,6 +133,14 @@ class NodeView(Record, frozen=True, kw_only=True):
     ]
     attributes: Annotated[
         UInt32 | None, Meta(description="Row of attribute_sets; null: not a kernel, or not requested.")
+    ]
+    arguments: Annotated[
+        tuple[ArgumentView, ...] | None,
+        Meta(description="What the kernel is given; null: not a kernel, not recorded, or not requested."),
+    ]
+    addresses: Annotated[
+        tuple[AddressView, ...] | None,
+        Meta(description="Where its addresses lead, those of arguments in their order; null: not requested."),
     ]
 
 
@@ -91,6 +168,12 @@ class GraphView(Record, frozen=True, kw_only=True):
     edges: Annotated[UInt32, Meta(description="Edges.")]
     programmatic_edges: Annotated[UInt32, Meta(description="Programmatic edges among them (PDL).")]
     unknown: Annotated[tuple[UnknownAttribute, ...], Meta(description="Unknowns of its kernel nodes.")]
+    arguments_recorded: Annotated[
+        UInt32, Meta(description="Kernel nodes whose arguments were recorded, nested graphs included.")
+    ]
+    gone: Annotated[
+        tuple[GoneAddress, ...], Meta(description="Addresses that lead to memory that is gone, nested graphs included.")
+    ]
     blocks: Annotated[tuple[NodeBlock, ...], Meta(description="Its nodes in the driver's order, repetitions folded.")]
 
 

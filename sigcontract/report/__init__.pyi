@@ -1,3 +1,9 @@
+from sigcontract.report.argument_rows import (
+    GraphArguments as GraphArguments,
+    argument_lines as argument_lines,
+    gone_lines as gone_lines,
+    recorded_line as recorded_line,
+)
 from sigcontract.report.change_words import (
     node_index as node_index,
 )

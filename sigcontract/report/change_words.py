@@ -13,6 +13,11 @@ from sigcontract.report.phrases import change_of
 __all__ = ["change_words", "index_words", "node_index"]
 
 _ATTRIBUTE = re.compile(r"attributes\[(\w+)\]")
+#: Where an argument or an operand leads.
+_LEADS = re.compile(
+    r"arguments(?:\[offset=(?P<offset>\d+)\])?(?P<field>.*)"
+    r"|(?:(?P<operand>source|destination)\.)?pointer\.target(?P<of_operand>.*)"
+)
 _SHORT = {"grid_dim": "grid", "block_dim": "block"}
 #: Rules of which old and new are lists of facts, each a name and a value.
 _OF_FUNCTION = {
@@ -45,12 +50,35 @@ def change_words(change: CauseChange, width: int) -> str:
         return f"{_SAID.get(change.rule, 'another kernel')}: {_name_words(str(change.old), str(change.new), width)}"
     if change.rule == "node.type":
         return f"another type: {_type_words(change.old, width)} → {_type_words(change.new, width)}"
+    leads = _LEADS.fullmatch(change.field)
+    if leads is not None:
+        return _argument_words(change, leads, width)
     field = safe(_ATTRIBUTE.sub(r"\1", change.field))
     values = change_of(value_word(field, change.old), value_word(field, change.new), width=width)
     if change.rule == "topology.dependency" and field.endswith(".node"):
         return f"dependency moved: from node {change.old} → from node {change.new}"
     said = _SAID.get(change.rule)
     return f"{said}: {values}" if said else f"{_SHORT.get(field, field)} {values}".lstrip()
+
+
+def _argument_words(change: CauseChange, leads: re.Match[str], width: int) -> str:
+    """Return ``offset 24: 16 → 32``; of what many addresses share, such as an allocation, without the offset."""
+    offset, operand = leads["offset"], leads["operand"] or "destination"
+    field = leads["field"] if leads["of_operand"] is None else leads["of_operand"]
+    values = change_of(value_word(field, change.old), value_word(field, change.new), width=width)
+    if field == ".allocation.address":
+        return f"memory: {values}"
+    if field.startswith(".allocation"):
+        return f"{field.removeprefix('.')} {values}"
+    if leads["of_operand"] is None and offset is None:
+        return f"layout of arguments {values}" if change.rule == "kernel.argument" else f"arguments {values}"
+    where = f"offset {offset}" if offset is not None else operand
+    if field == ".offset_bytes" and isinstance(change.old, int) and isinstance(change.new, int):
+        return f"{where}: moved by {change.new - change.old:+d} bytes in its allocation"
+    if change.rule == "memory.stack":
+        return f"{where}: allocated at {values}"
+    shown = field in ("", ".alias", ".address") or change.rule == "memory.gone"
+    return f"{where}: {values}" if shown else f"{where}: {field.removeprefix('.')} {values}"
 
 
 def _name_words(old: str, new: str, width: int) -> str:

@@ -15,6 +15,7 @@ from sigcontract.model import (
     SignatureDump,
     UnknownAttribute,
 )
+from sigcontract.report.argument_rows import GraphArguments
 from sigcontract.report.graph_summary import kernels_of, unknown
 from sigcontract.report.names import demangle
 from sigcontract.report.node_rows import NodeRow
@@ -33,10 +34,13 @@ class DumpViewer:
     ----------
     attributes
         Whether launch attributes and facts of functions are shown.
+    arguments
+        Whether what kernels are given is shown, and where addresses lead.
     """
 
-    def __init__(self, *, attributes: bool) -> None:
+    def __init__(self, *, attributes: bool, arguments: bool = False) -> None:
         self._attributes = attributes
+        self._arguments = arguments
         self._functions: dict[tuple[str, str, str, int], int] = {}
         self._function_views: list[FunctionView] = []
         self._sets: dict[int, int] = {}
@@ -45,15 +49,17 @@ class DumpViewer:
         #: Facts are shown apart by their ids, and kept so that those stay their own.
         self._kept: list[FunctionFacts | None] = []
 
-    def add(
+    def add(  # noqa: PLR0913  a graph and what was found in it
         self,
         graph: GraphSignature,
         labels: Iterable[str],
         digest: str,
         rows: Sequence[NodeRow],
         blocks: Iterable[Block],
+        *,
+        arguments: GraphArguments,
     ) -> None:
-        """Add a distinct graph: its labels, its portable digest, its rows, and how they repeat."""
+        """Add a distinct graph: its labels, its portable digest, its rows and how they repeat, and its arguments."""
         self._graphs.append(
             GraphView(
                 labels=tuple(labels),
@@ -65,10 +71,14 @@ class DumpViewer:
                     UnknownAttribute(state=state, what=what, kernel_nodes=count)
                     for (state, what), count in sorted(unknown(kernels_of([graph])).items())
                 ),
+                arguments_recorded=arguments.recorded,
+                gone=arguments.gone,
                 blocks=tuple(
                     NodeBlock(
                         count=block.count,
-                        rows=tuple(map(self._node, rows[block.start : block.start + block.length])),
+                        rows=tuple(
+                            self._node(row, arguments) for row in rows[block.start : block.start + block.length]
+                        ),
                     )
                     for block in blocks
                 ),
@@ -86,8 +96,9 @@ class DumpViewer:
             graphs=tuple(self._graphs),
         )
 
-    def _node(self, row: NodeRow) -> NodeView:
+    def _node(self, row: NodeRow, arguments: GraphArguments) -> NodeView:
         kernel = row.type == "kernel"
+        given = arguments.of(row.path) if self._arguments else None
         return NodeView(
             path=row.path,
             type=row.type,
@@ -98,6 +109,8 @@ class DumpViewer:
             block_dim=row.block if kernel else None,
             dynamic_shared_mem_bytes=int(row.shared) if kernel else None,
             attributes=self._attribute_set(row) if kernel and self._attributes else None,
+            arguments=None if given is None else given.arguments,
+            addresses=None if given is None else given.addresses,
         )
 
     def _function(self, row: NodeRow) -> int:

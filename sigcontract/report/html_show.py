@@ -5,6 +5,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from sigcontract.model import Environment, GraphSignature, SignatureDump
+from sigcontract.report.argument_rows import GraphArguments, gone_lines, recorded_line
 from sigcontract.report.graph_summary import kernels_of, summary_lines
 from sigcontract.report.html_filter import name_bar
 from sigcontract.report.html_nodes import NodeTables
@@ -30,6 +31,11 @@ def show_html(dump: SignatureDump) -> str:
     state = "" if dump.complete else ": INCOMPLETE, graphs after the last write are missing"
     title = f"{counted(len(dump.graphs), 'graph')}{state}"
     known = list(summary_lines(kernels_of(graphs)))
+    arguments = [GraphArguments(graph) for graph in graphs]
+    recorded, kernels = (sum(getattr(each, name) for each in arguments) for name in ("recorded", "kernels"))
+    if recorded:
+        known.append(recorded_line(recorded, kernels))
+    gone = list(gone_lines({title: each.gone for title, each in zip(titles, arguments, strict=True)}))
     body = [
         element(
             "header",
@@ -38,6 +44,9 @@ def show_html(dump: SignatureDump) -> str:
         ),
         name_bar(),
         section("Environment", _environment(dump), name="environment"),
+        section("Memory that is gone", element("ul", *(element("li", line) for line in gone)), name="gone")
+        if gone
+        else None,
         section("Kernel nodes", *(element("p", line) for line in known), name="known") if known else None,
         section("Graphs", *map(_graph, range(len(graphs)), titles, graphs), name="graphs"),
     ]

@@ -1,6 +1,6 @@
 """One row per node: what ``show`` prints of it, children of child graphs and conditional bodies included."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -77,17 +77,19 @@ class NodeRow(NamedTuple):
     attributes: tuple[LaunchAttribute, ...]
     #: Facts of the function, None where they were not recorded.
     facts: FunctionFacts | None
+    #: A line for each argument of a kernel, or operand; empty where arguments are not shown.
+    arguments: tuple[str, ...] = ()
 
     @property
     def shown(self) -> tuple[object, ...]:
         """What is equal for rows that show the same: all but the path, records by their numbers."""
-        return self[1:12]
+        return *self[1:12], self.arguments
 
     @property
     def alike(self) -> tuple[object, ...]:
         """What is equal for rows of one place in two layers: of a kernel its family, its launch and its attributes."""
         name = family(self.subject) if self.type == "kernel" else self.subject
-        return name, *self[1:3], *self[4:10]
+        return name, *self[1:3], *self[4:10], self.arguments
 
 
 class FunctionNumbers:
@@ -118,8 +120,17 @@ def _function_key(node: KernelNodeSignature) -> bytes:
     return b"%d" % (node.func or node.kern)
 
 
-def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", depth: int = 0) -> Iterator[NodeRow]:
-    """Yield a row for every node in the driver's order; those inside of a node follow it."""
+def rows(
+    graph: GraphSignature,
+    functions: FunctionNumbers,
+    path: str = "",
+    depth: int = 0,
+    arguments: Callable[[str], Iterable[str]] | None = None,
+) -> Iterator[NodeRow]:
+    """Yield a row for every node in the driver's order; those inside of a node follow it.
+
+    ``arguments`` gives the lines on a node's arguments, by its path.
+    """
     allocated = {b"%d" % node.address: at for at, node in enumerate(graph.nodes) if isinstance(node, MemAllocNode)}
     for index, (node, dependencies) in enumerate(zip(graph.nodes, graph.dependencies, strict=True)):
         here = f"{path}nodes[{index}]"
@@ -139,10 +150,11 @@ def rows(graph: GraphSignature, functions: FunctionNumbers, path: str = "", dept
             fact_set=functions.records.of(kernel.function if kernel else None),
             attributes=kernel.attributes if kernel else (),
             facts=kernel.function if kernel else None,
+            arguments=() if arguments is None else tuple(arguments(here)),
         )
         for at, inner in inner_graphs(node):
             if inner is not None:
-                yield from rows(inner, functions, f"{here}{at}", depth + 1)
+                yield from rows(inner, functions, f"{here}{at}", depth + 1, arguments)
 
 
 def attribute_text(attribute: LaunchAttribute) -> str:

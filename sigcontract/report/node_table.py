@@ -81,6 +81,8 @@ def table_lines(
                 code = f"code {row.code[:12] or 'unknown'}"
                 for said in ([*map(attribute_text, row.attributes), code], _facts(row.facts)):
                     yield from _wrapped(f"{'':{node}}    {', '.join(said)}", width, node + 4)
+            for line in row.arguments:
+                yield from _wrapped(f"{'':{node}}    {line}", width, node + 6)
 
 
 def folded_rows(rows: Sequence[NodeRow]) -> list[FoldedBlock]:

@@ -32,6 +32,7 @@
     for (const [name, value] of data.functions[node[2]][1]) found.set(name, value);
     found.set("grid_dim", node[4]).set("block_dim", node[5]).set("dynamic_shared_mem_bytes", `${node[6]} B`);
     for (const [name, value] of data.attributes[node[3]]) found.set(`attributes[${name}]`, value);
+    for (const [name, value] of node[7] || []) found.set(name, value);
     return found;
   }
   const names = new Map();

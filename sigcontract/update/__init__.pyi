@@ -1,3 +1,6 @@
+from sigcontract.update.arguments import (
+    argument_unknowns as argument_unknowns,
+)
 from sigcontract.update.arrangement import (
     NodeOrder as NodeOrder,
     StructureUndecided as StructureUndecided,
@@ -25,6 +28,10 @@ from sigcontract.update.field_rules import (
 from sigcontract.update.function_changes import (
     SETTINGS as SETTINGS,
     is_durable as is_durable,
+)
+from sigcontract.update.gone import (
+    GonePointer as GonePointer,
+    gone_pointers as gone_pointers,
 )
 from sigcontract.update.grouping import (
     Group as Group,
@@ -99,4 +106,7 @@ from sigcontract.update.undetermined import (
 from sigcontract.update.updatable import (
     FirstCome as FirstCome,
     fewest_executables as fewest_executables,
+)
+from sigcontract.update.words import (
+    argument_words as argument_words,
 )

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sigcontract.model import KernelNodeSignature, NodeSignature, Verdict
+from sigcontract.update.arguments import argument_differences
 from sigcontract.update.attributes import Difference, by_rule
 from sigcontract.update.field_rules import field_differences
 from sigcontract.update.function_changes import function_change
 from sigcontract.update.kernels import NodeJudge
+from sigcontract.update.memory_nodes import is_two_dimensional
 from sigcontract.update.pairing import subject_of
 
 __all__ = ["corresponding_changes", "is_of_function", "node_changes"]
@@ -50,18 +52,19 @@ def _changes(old: NodeSignature, new: NodeSignature, judge: NodeJudge, function:
         rule = "node.type" if old.node_type != new.node_type else "node.opaque"
         return [by_rule(rule, "", subject_of(old), subject_of(new))]
     fields = list(field_differences(old, new))
-    if isinstance(old, KernelNodeSignature):
+    if isinstance(old, KernelNodeSignature) and isinstance(new, KernelNodeSignature):
         fields = [field for field in fields if not is_of_function(field.field)]
+        fields += argument_differences(old.arguments, new.arguments)
     found = {} if function is None else {function.field: function}
     for difference in _judged(old, new, judge):
-        if difference.field == ".func":
+        if difference.field in (".func", ".arguments"):
             continue  # compared above
         # The first verdict on a field counts: a refused change has no effect.
         for field in _finer(difference, fields):
             found.setdefault(field.field, field)
     for difference in fields:
         if not any(_is_within(difference.field, path) for path in found):
-            found[difference.field] = _by_table(difference)
+            found[difference.field] = _by_table(difference, old, new)
     return list(found.values())
 
 
@@ -87,8 +90,10 @@ def _is_within(path: str, whole: str) -> bool:
     return path == whole or path.startswith((f"{whole}.", f"{whole}["))
 
 
-def _by_table(difference: Difference) -> Difference:
+def _by_table(difference: Difference, old: NodeSignature, new: NodeSignature) -> Difference:
     """Return a difference with the table's verdict, for a field without an update rule."""
+    if difference.rule == "memory.target" and is_two_dimensional(old, new):
+        return by_rule("memcpy.shape", difference.field, difference.old, difference.new)
     if difference.field.startswith(".attributes[") and difference.rule != "kernel.attribute-unknown":
         # Each attribute was judged with everything that decides its effect, without a finding.
         return difference._replace(verdict=Verdict.HARMLESS)

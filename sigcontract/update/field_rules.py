@@ -11,6 +11,7 @@ from sigcontract.model import (
     PointerFacts,
     Record,
 )
+from sigcontract.update.arguments import target_differences
 from sigcontract.update.attributes import Difference, attribute_path, by_rule, field_text, value_text
 from sigcontract.update.rules import ATTRIBUTE_RULES, RULE_OF_FIELD, RULES, Rule
 
@@ -20,13 +21,16 @@ __all__ = ["field_differences"]
 def field_differences(old: Record, new: Record, at: str = "") -> Iterator[Difference]:
     """Yield every field in which two records of one type differ, with the table's verdict.
 
-    Nested graphs are left to the caller, who knows how their nodes correspond.
+    Nested graphs are left to the caller, who knows how their nodes correspond, and so are the arguments of kernels
+    (`argument_differences`).
     """
     for name in old.__struct_fields__:
         before, after = getattr(old, name), getattr(new, name)
-        if before == after or isinstance(before, GraphSignature) or isinstance(after, GraphSignature):
+        if before == after or name == "arguments" or isinstance(before, GraphSignature):
             continue
-        if name == "attributes":
+        if isinstance(old, PointerFacts) and name == "target":
+            yield from target_differences(before, after, f"{at}.target")
+        elif name == "attributes":
             yield from _attributes(before, after, at)
         elif isinstance(before, Record) and type(before) is type(after) and not isinstance(before, Dim3):
             yield from field_differences(before, after, f"{at}.{name}")

@@ -11,6 +11,7 @@ from sigcontract.model import (
     UpdateResult,
     Verdict,
 )
+from sigcontract.update.arguments import argument_update
 from sigcontract.update.attributes import AttributeSet, Difference, Effects, attribute_path, by_rule, value_text
 from sigcontract.update.identity import Identity, function_identity, function_texts
 from sigcontract.update.kernel_state import UNKNOWN, KernelState
@@ -151,7 +152,7 @@ class NodeJudge:
         one_function = held_identity == fixed_identity == "same"
         if not one_function:
             found.extend(self._function(held, candidate, held_identity, fixed_identity))
-        found.extend(_launch_dimensions(held, candidate))
+        found.extend(_applied(held, candidate))
         parts = held.attributes, candidate.attributes, held.function, candidate.function
         key = (id(parts[0]), id(parts[1]), id(parts[2]), id(parts[3])) if fixed is held and one_function else None
         known = self._launches.get(key) if key else None
@@ -211,7 +212,7 @@ class NodeJudge:
             return self._kernel(held, candidate, state.first)
         after = self.state_after(state, held, candidate)
         found = list(self._function_after(held, candidate, after))
-        found.extend(_launch_dimensions(held, candidate))
+        found.extend(_applied(held, candidate))
         cluster = self._cluster_after(held, candidate, after)
         if cluster is not None:
             found.append(cluster)
@@ -324,7 +325,8 @@ class NodeJudge:
         return Difference(rule.id, _CLUSTER, rule.verdict, rule.evidence, launched, after)
 
 
-def _launch_dimensions(held: KernelNodeSignature, candidate: KernelNodeSignature) -> "Iterator[Difference]":
+def _applied(held: KernelNodeSignature, candidate: KernelNodeSignature) -> "Iterator[Difference]":
+    """Compare what every update applies: dimensions, shared memory and arguments."""
     if held.grid_dim != candidate.grid_dim:
         yield by_rule("kernel.grid-dim", ".grid_dim", str(held.grid_dim), str(candidate.grid_dim))
     if held.block_dim != candidate.block_dim:
@@ -332,6 +334,9 @@ def _launch_dimensions(held: KernelNodeSignature, candidate: KernelNodeSignature
     if held.dynamic_shared_mem_bytes != candidate.dynamic_shared_mem_bytes:
         sizes = held.dynamic_shared_mem_bytes, candidate.dynamic_shared_mem_bytes
         yield by_rule("kernel.dynamic-shared-mem", ".dynamic_shared_mem_bytes", *sizes)
+    arguments = argument_update(held.arguments, candidate.arguments)
+    if arguments is not None:
+        yield arguments
 
 
 def _needs_cluster_size(*nodes: KernelNodeSignature) -> bool:

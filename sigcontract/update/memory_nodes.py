@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from sigcontract.model import (
     STREAM_WAIT_VALUE_FLUSH,
     BatchMemOpNode,
@@ -32,9 +34,11 @@ __all__ = [
     "UNIFIED",
     "WAITS",
     "is_cuda_allocation",
+    "is_two_dimensional",
     "may_be_managed",
     "node_barriers",
     "node_differences",
+    "owner_of",
 ]
 
 _PARAMETERS: Final = UpdateResult.ERROR_PARAMETERS_CHANGED
@@ -105,7 +109,7 @@ def _memcpy_barriers(old: MemcpyNode, new: MemcpyNode) -> _Barriers:
     for at, a, b in sides:
         if a.memory_type != b.memory_type:
             yield NodeRefusal("memcpy.memory-type", _PARAMETERS, f"{at}.memory_type", a.memory_type, b.memory_type)
-    if max(old.height, old.depth, new.height, new.depth) > 1:
+    if is_two_dimensional(old, new):
         shapes = (("", old, new, ("height", "depth", "width_bytes")), *((*side, _LOCATION) for side in sides))
         for at, a, b, names in shapes:
             for name, before, after in _changed(a, b, names):
@@ -141,6 +145,16 @@ def _memory_type(pointer: PointerFacts | None) -> int | None:
 def is_cuda_allocation(pointer: PointerFacts | None) -> bool:
     """Whether an address is in a CUDA allocation, or was not recorded."""
     return pointer is None or pointer.memory_type != _UNKNOWN_MEMORY
+
+
+def is_two_dimensional(old: NodeSignature, new: NodeSignature) -> bool:
+    """Whether either of two nodes is a 2D or 3D copy, in which nothing may change."""
+    return any(isinstance(node, MemcpyNode) and max(node.height, node.depth) > 1 for node in (old, new))
+
+
+def owner_of(pointer: PointerFacts | None) -> PointerFacts | None:
+    """Return what identifies the owner of an address to the driver: not the allocation that it leads into."""
+    return pointer if pointer is None or pointer.target is None else replace(pointer, target=None)
 
 
 def _memset_barriers(old: MemsetNode, new: MemsetNode) -> _Barriers:
@@ -212,7 +226,7 @@ def _memcpy(old: MemcpyNode, new: MemcpyNode) -> Iterator[Difference]:
             for name, before, after in _changed(a, b, _LOCATION):
                 texts = map(hex, (before, after)) if name == "address" else (before, after)
                 yield by_rule("memory.unknown", f".{at}.{name}", *texts)
-            yield from _pointer("memory.unknown", (a.pointer, b.pointer), f".{at}")
+            yield from _pointer("memory.unknown", (owner_of(a.pointer), owner_of(b.pointer)), f".{at}")
         else:
             yield from _operand(a.memory_type, (a.address, b.address), (a.pointer, b.pointer), f".{at}", "address")
             yield from _fields(a, b, f".{at}", tuple(name for name in _LOCATION if name != "address"))
@@ -243,6 +257,7 @@ def _conditional(old: ConditionalNode, new: ConditionalNode) -> Iterator[Differe
 
 def _operand(memory_type: int, addresses: _Addresses, pointers: _Pointers, at: str, name: str) -> Iterator[Difference]:
     """Judge the address of an operand, the field ``name``, with the facts about its memory."""
+    pointers = owner_of(pointers[0]), owner_of(pointers[1])
     rule = "memset.destination" if name == "destination" else "memcpy.address"
     if memory_type == UNIFIED and not all(map(is_cuda_allocation, pointers)):
         rule = "memory.unknown"

@@ -18,6 +18,7 @@ from sigcontract.model import (
     NodeSignature,
     Verdict,
 )
+from sigcontract.update.arguments import argument_unknowns
 from sigcontract.update.arrangement import (
     compact_portable_form,
     structure_key,
@@ -67,6 +68,8 @@ __all__ = [
 _BLOCKS_SHARE_FUNCTIONS: Final = frozenset(
     {"kernel.cooperative-function", "kernel.cluster-one", "memory.kind", "memory.owner-unproven"}
 )
+#: Unknowns that an update applies, whatever they are.
+_UNKNOWN_AND_APPLIED: Final = frozenset({"kernel.argument-unknown", "memory.target-unknown"})
 #: Rules for a different function, including those of a diff between processes.
 _OTHER_FUNCTION: Final = frozenset(
     {
@@ -210,6 +213,8 @@ def blocks_sharing(policy: str, difference: Difference, effects: Effects) -> boo
 
     Under the share policies, safe differences do not, except where a fresh exec launches something else.
     """
+    if policy in _SHARE_POLICIES and difference.rule in _UNKNOWN_AND_APPLIED:
+        return False
     if policy not in _SHARE_POLICIES or not difference.verdict.safe:
         return True
     if policy == SHARE_UPDATABLE and difference.rule == "kernel.cooperative-function":
@@ -249,6 +254,9 @@ def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[S
         for difference in judge.unknowns(node):
             if difference.old != ABSENT:  # an attribute not queried is not a recorded field
                 yield (difference, path, subject_of(node)), True
+        if isinstance(node, KernelNodeSignature):
+            for difference in argument_unknowns(node.arguments, across=False):
+                yield (difference, path, node.name), True
 
 
 def _as_paired(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[LocatedDifference]:

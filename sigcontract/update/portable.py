@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sigcontract.model import GraphSignature, KernelNodeSignature, NodeSignature, Verdict
+from sigcontract.update.arguments import argument_unknowns
 from sigcontract.update.arrangement import NodeOrder, StructureUndecided, compact_portable_form, portable_order
 from sigcontract.update.attributes import Difference, by_rule
 from sigcontract.update.by_index import STRUCTURE, Changes, differences_by_index, recorded
@@ -94,3 +95,4 @@ def _unknowns(node: NodeSignature, judge: NodeJudge) -> Iterator[Difference]:
             yield difference
     if isinstance(node, KernelNodeSignature):
         yield from unproven_function(node)
+        yield from argument_unknowns(node.arguments, across=True)

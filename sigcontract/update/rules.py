@@ -78,6 +78,16 @@ _FUNCTION_SETTINGS = (
     "FunctionFacts.cluster_size_must_be_set, FunctionFacts.required_cluster_dim, "
     "FunctionFacts.non_portable_cluster_size_allowed, FunctionFacts.cluster_scheduling_policy_preference"
 )
+_ARGUMENT = (
+    "KernelNodeSignature.arguments, KernelArgument.offset_bytes, KernelArgument.size_bytes, KernelArgument.value, "
+    "KernelArgument.pointers, ArgumentPointer.offset_bytes, ArgumentPointer.address, ArgumentPointer.target"
+)
+_TARGET = (
+    "PointerFacts.target, PointerTarget.allocation, PointerTarget.offset_bytes, Allocation.address, "
+    "Allocation.size_bytes, Allocation.memory_type, Allocation.device_ordinal, Allocation.managed, Allocation.pooled, "
+    "PointerTarget.block, AllocatorBlock.allocator, AllocatorBlock.state, AllocatorBlock.pool, "
+    "AllocatorBlock.size_bytes, AllocatorBlock.offset_bytes"
+)
 _RUN = (
     "Environment.sigcontract_version, Environment.created_at, Environment.hostname, Environment.process_id, "
     "Environment.rank, Environment.world_size"
@@ -250,6 +260,22 @@ _KERNEL: Final = (
         "function.name-not-durable", "KernelNodeSignature.name", _UNDETERMINED, "reported",
         "The name is made from a handle (func:140...), so it means nothing in another process.",
         "https://github.com/sgl-project/sglang/pull/39091",
+    ),
+    Rule(
+        "kernel.argument", _ARGUMENT, _UPDATABLE, "documented",
+        "Another argument, which the update applies: another value, another offset into an allocation, another "
+        "allocation, two addresses that became one or one that became two, or another layout. Allocations are put in "
+        "correspondence by their uses; the addresses of two processes are not compared.",
+        f"{_UPDATE}; {_MEASURED}",
+    ),
+    Rule(
+        "kernel.argument-unknown", "KernelNodeSignature.arguments, KernelArgument.value, ArgumentPointer.target",
+        _UNDETERMINED, "assumed",
+        "An argument is not known: at least one side was recorded without arguments or is redacted, or both sides "
+        "hold a word that looks like an address and is in no allocation. Unknown values never match, even each "
+        "other. An update applies it, whatever it is. Record both with --arguments.",
+        _SELF,
+        "under the share policies arguments do not count",
     ),
     Rule(
         "kernel.attributes", "KernelNodeSignature.attributes", _UPDATABLE, "documented",
@@ -454,6 +480,32 @@ _MEMORY: Final = (
         "Another array, or an address whose owner was recorded on one side only, so equal device and context are "
         "not proven. If they differ, the driver rejects the update and leaves the exec unchanged.",
         f"{_UPDATE}; {_MEASURED}",
+    ),
+    Rule(
+        "memory.target", _TARGET, _UPDATABLE, "measured",
+        "An operand of a copy or memset leads to another allocation, or to another offset into it. A 1D copy and a "
+        "memset may change their addresses.",
+        f"{_UPDATE}; {_MEASURED}",
+        "a 2D or 3D copy: rule memcpy.shape; an argument of a kernel: rule kernel.argument",
+    ),
+    Rule(
+        "memory.target-unknown", "PointerFacts.target, PointerTarget.block", _UNDETERMINED, "assumed",
+        "Where an operand of a copy or memset leads was recorded on one side only. Record both with --arguments.",
+        _SELF,
+        "under the share policies addresses do not count",
+    ),
+    Rule(
+        "memory.gone", "AllocatorBlock.state, AllocatorBlock.pool, ArgumentPointer.target, PointerFacts.target",
+        _UPDATABLE, "documented",
+        "The address led to memory in use, and now leads to a free block, to a block of another graph's pool, or to no "
+        "allocation. The update applies it, and the launch then reads or writes memory that something else may use. "
+        "Keep the memory alive as long as the graph is replayed.",
+        f"{_GUIDE}; {_MEASURED}",
+    ),
+    Rule(
+        "memory.stack", "AllocatorBlock.stack", _HARMLESS, "assumed",
+        "Other lines of the program allocated the block. Between two processes stacks are not compared.",
+        _SELF,
     ),
     Rule(
         "memcpy.operand", "MemcpyNode.source, MemcpyNode.destination", _UPDATABLE, "documented",

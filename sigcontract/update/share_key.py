@@ -41,6 +41,7 @@ from sigcontract.update.memory_nodes import (
     WAITS,
     is_cuda_allocation,
     may_be_managed,
+    owner_of,
 )
 
 __all__ = ["judged_alike_key", "pairing_key", "share_key"]
@@ -125,9 +126,9 @@ class _Walk:
                 return _memcpy(node)
             case MemsetNode() if node.height > 1:
                 shape = node.height, node.width, node.element_size_bytes, node.pitch_bytes
-                return shape, node.pointer, _unless_cuda_allocation(node.pointer, node.destination)
+                return shape, owner_of(node.pointer), _unless_cuda_allocation(node.pointer, node.destination)
             case MemsetNode():
-                return node.pointer, _unless_cuda_allocation(node.pointer, node.destination)
+                return owner_of(node.pointer), _unless_cuda_allocation(node.pointer, node.destination)
             case ExtSemasSignalNode() | ExtSemasWaitNode() | MemAllocNode() | MemFreeNode():
                 return node
             case BatchMemOpNode():
@@ -201,7 +202,7 @@ def _memcpy(node: MemcpyNode) -> Any:
         shape = node.width_bytes, node.height, node.depth, sides
     kinds = (*OWNED, HOST) if may_be_managed(node) else OWNED
     owners = [
-        (side.memory_type, side.pointer if side.memory_type in kinds else None, _kept_address(side, kinds))
+        (side.memory_type, owner_of(side.pointer) if side.memory_type in kinds else None, _kept_address(side, kinds))
         for side in (node.source, node.destination)
     ]
     return shape, owners

@@ -22,10 +22,12 @@ _NOT_KNOWN: Final = frozenset(
         "function.facts-unknown",
         "function.name-not-durable",
         "graph.not-recorded",
+        "kernel.argument-unknown",
         "kernel.attribute-unknown",
         "kernel.context-unknown",
         "kernel.function-unknown",
         "memory.owner-unproven",
+        "memory.target-unknown",
         "node.alignment",
         "node.opaque",
     }

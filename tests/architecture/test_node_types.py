@@ -18,8 +18,10 @@ KNOWS_A_TYPE = {
     "wire/v3.py",
     "update/rules.py",  # its rules: what they say
     "update/memory_nodes.py",  # when they apply
+    "update/gone.py",  # its addresses, and those that it returns
     "update/share_key.py",  # what of it an update keeps
     "report/node_rows.py",  # its drawing
+    "report/argument_rows.py",  # its addresses
     "update/single_exec.py",  # whether its graph may have one executable only
     "registry/signature_registry.py",  # a node without fields, to check edges alone
     "compare/nodes.py",  # operations of a batch that have no counterpart

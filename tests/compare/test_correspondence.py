@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sigcontract.compare.aligner import Aligner
 from sigcontract.compare.correspondence import Correspondence
+from sigcontract.model.arguments import KernelArgument
 from sigcontract.model.graph import GraphSignature, NodeSignature
 from sigcontract.model.renumbering import Identities, Renumbering
 from sigcontract.update import similarity_key
@@ -27,7 +28,12 @@ def numbers_in(record: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from numbers_in(getattr(record, field), f"{path}.{field}")
     elif isinstance(record, tuple):
         for index, item in enumerate(record):
-            yield from numbers_in(item, f"{path}[{index}]")
+            if isinstance(item, KernelArgument):
+                for word in item.pointers:  # named by its offset, whatever is null before it
+                    at = f"{path}[offset={item.offset_bytes + word.offset_bytes}]"
+                    yield from ((at + below.removeprefix(".target"), value) for below, value in numbers_in(word))
+            else:
+                yield from numbers_in(item, f"{path}[{index}]")
     else:
         yield path, record
 

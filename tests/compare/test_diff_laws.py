@@ -33,7 +33,11 @@ from sigcontract.update.rules import RULES
 from sigcontract.wire.canonical import portable_digest
 from tests.compare.dumps import dump, kernel, kinds, of_another_process, only
 from tests.strategies import LAWS, records
-from tests.update.build import H200, child, edge, graph, memcpy, memset, value
+from tests.update.arguments import block, given as given_arguments, pointer_to, scalar, target
+from tests.update.build import H200, child, edge, graph, memcpy, memset, operand, pointer, value
+
+#: Where operands and arguments lead: one allocation, used often, so that one other use contradicts the rest.
+LEADS = replace(pointer(), target=target(1, 64, block(stack=("a.py:1 f",))))
 
 KERNEL = kernel(
     value(AttributeId.PROGRAMMATIC_EVENT, ProgrammaticEvent(event=0xE, flags=0, trigger_at_block_start=0)),
@@ -43,10 +47,10 @@ KERNEL = kernel(
 
 #: A node of every kind that has a record, each handle used twice, so that a change of one contradicts the other.
 EVERYTHING = graph(
-    KERNEL,
-    kernel(grid=2),
-    memcpy(),
-    memset(),
+    given_arguments(KERNEL, pointer_to(1, 64, block(stack=("a.py:1 f",))), scalar(16)),
+    given_arguments(kernel(grid=2), pointer_to(1)),
+    memcpy(operand(address=0x1000, facts=LEADS), operand(address=0x2000, facts=LEADS)),
+    replace(memset(), pointer=LEADS),
     HostNode(function_address=0x10, user_data=0x20),
     child(kernel(block=2)),
     EmptyNode(),
@@ -76,6 +80,8 @@ Path = tuple[str | int, ...]
 
 #: Numbers of one process: in another run they differ and say nothing.
 PROCESS_FIELDS = {
+    "AllocatorBlock.stack",
+    "ArgumentPointer.address",
     "KernelNodeSignature.kern",
     "MemcpyOperand.address",
     "MemsetNode.destination",
@@ -88,6 +94,7 @@ PROCESS_FIELDS = {
 }
 #: Parts of records that cannot change alone.
 NOT_ALONE = {
+    "ArgumentPointer.offset_bytes",  # the word that it was is another value then
     "LaunchAttribute.id",  # another id is another attribute: one gone, one come
     "LaunchAttribute.state",  # goes with the value
 }
@@ -108,6 +115,12 @@ def leaves(record: Any, owner: str = "", path: Path = ()) -> Iterator[tuple[str,
 def changed(leaf: Any, owner: str) -> Any:  # noqa: PLR0911  one answer per type
     """Return another value of the same type."""
     match leaf:
+        case "allocated":
+            return "free"
+        case "graph":
+            return "default"
+        case str() if owner == "KernelArgument.value":
+            return f"20{leaf[2:]}"
         case bool():
             return not leaf
         case int():
@@ -135,7 +148,12 @@ def replaced(record: Any, path: Path, new: Any) -> Any:
 
 
 #: Edges are mutated apart: one that leads elsewhere may close a cycle.
-LEAVES = [leaf for leaf in leaves(EVERYTHING.nodes) if "dependencies" not in leaf[1]]
+LEAVES = [
+    leaf
+    for leaf in leaves(EVERYTHING.nodes)
+    # The word of an address is zero in the value.
+    if "dependencies" not in leaf[1] and (leaf[0] != "KernelArgument.value" or leaf[2].strip("0"))
+]
 
 
 def named(path: Path) -> str:
@@ -147,6 +165,8 @@ def named(path: Path) -> str:
             record = record[step] if isinstance(step, int) else getattr(record, step)
         return attribute_path(record.id)
     names = [step for step in path if isinstance(step, str)]
+    if names[:-1] == ["arguments"]:
+        return names[0]  # by its offset in the parameter buffer
     return names[-2] if names[-1] in ("x", "y", "z") and names[-2].endswith("dim") else names[-1]
 
 

@@ -18,6 +18,9 @@ from tests.update.build import graph
 #: Kind of every process-local number in a node, graphs inside of it left out.
 DECLARED = {
     "KernelNodeSignature": {"kern": "kernel", "func": "function", "context": "context"},
+    "Allocation": {"address": "allocation", "device_ordinal": "device"},
+    "AllocatorBlock": {"stack": "stack"},
+    "ArgumentPointer": {"address": "memory"},
     "PointerFacts": {"device_ordinal": "device", "context": "context"},
     "Allocation": {"address": "allocation", "device_ordinal": "device"},
     "ArgumentPointer": {"address": "memory"},

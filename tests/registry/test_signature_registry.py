@@ -13,6 +13,7 @@ from sigcontract.model.nodes import EmptyNode, KernelNodeSignature, OpaqueNode
 from sigcontract.registry import GroupStats, SignatureRegistry
 from sigcontract.update import grouping
 from sigcontract.update.policies import PolicyAnswer, judged_same
+from tests.update.arguments import given as given_arguments, scalar
 from tests.update.build import BLACKWELL, H200, cluster, edge, graph, kernel, value
 
 #: What the measured driver gives for a plain launch, and the rest known too: no profile is needed to compare these.
@@ -248,3 +249,12 @@ def test_sealing_changes_no_group_of_an_equivalence(policy: str) -> None:
     registry.seal()
     assert registry.groups == before
     assert {id(group) for group in found} == {id(group) for group in registry.groups}
+
+
+@pytest.mark.parametrize(("policy", "groups"), [("exact", 3), ("share", 1), ("share-functions", 1), ("portable", 3)])
+def test_graphs_that_differ_in_arguments_alone_share(policy: str, groups: int) -> None:
+    registry = SignatureRegistry(policy, H200)
+    node = kernel(value(AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING, 0, observed=True))
+    for each in (node, given_arguments(node, scalar(16)), given_arguments(node, scalar(32))):
+        registry.register(graph(each))
+    assert len(registry) == groups
