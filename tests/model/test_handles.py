@@ -22,8 +22,6 @@ DECLARED = {
     "AllocatorBlock": {"stack": "stack"},
     "ArgumentPointer": {"address": "memory"},
     "PointerFacts": {"device_ordinal": "device", "context": "context"},
-    "Allocation": {"address": "allocation", "device_ordinal": "device"},
-    "ArgumentPointer": {"address": "memory"},
     "MemcpyOperand": {"address": "memory"},
     "MemsetNode": {"destination": "memory"},
     "HostNode": {"function_address": "host_function", "user_data": "user_data"},

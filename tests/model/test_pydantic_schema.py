@@ -114,12 +114,14 @@ def _refuses_what_msgspec_refuses(adapter: TypeAdapter[Record], record: Record) 
     """Each field in turn holds values of other types; each is accepted by both or by neither."""
     convert = _convert(type(record))
     plain = msgspec.to_builtins(record)
+    optional = {field.name for field in msgspec.structs.fields(record) if not field.required}
     for field in plain:
         for other in OTHERS:
             changed = plain | {field: other}
             assert _accepted(adapter.validate_python, changed) == _accepted(convert, changed), (field, other)
         without = {name: value for name, value in plain.items() if name != field}
-        assert _accepted(adapter.validate_python, without) == _accepted(convert, without)
+        # msgspec does without a tag where the type is known; pydantic does not.
+        assert _accepted(adapter.validate_python, without) == (field in optional and _accepted(convert, without))
     assert not _accepted(adapter.validate_python, plain | {"another": 1})
 
 
