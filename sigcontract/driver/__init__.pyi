@@ -19,6 +19,7 @@ from sigcontract.driver.observing import (
     observe as observe,
 )
 from sigcontract.driver.reading import (
+    AllocatorBlocks as AllocatorBlocks,
     environment as environment,
     read_graph as read_graph,
     read_profile as read_profile,

@@ -1,3 +1,10 @@
+from sigcontract.model.arguments import (
+    Allocation as Allocation,
+    AllocatorBlock as AllocatorBlock,
+    ArgumentPointer as ArgumentPointer,
+    KernelArgument as KernelArgument,
+    PointerTarget as PointerTarget,
+)
 from sigcontract.model.attributes import (
     VALUE_TYPES as VALUE_TYPES,
     AccessPolicyWindow as AccessPolicyWindow,

@@ -9,6 +9,8 @@ from sigcontract.driver.cuda import (
     default_driver,
     graph_handle,
 )
+from sigcontract.driver.reading.allocations import AllocatorBlocks
+from sigcontract.driver.reading.arguments import ArgumentReader
 from sigcontract.driver.reading.kernel_nodes import KernelNodeReader
 from sigcontract.driver.reading.node_readers import NODE_READERS, body_graphs, hex64
 from sigcontract.errors import DriverCallError, GraphReadError
@@ -18,6 +20,9 @@ from sigcontract.model import (
     Dependency,
     GraphSignature,
     KernelNodeSignature,
+    MemAllocNode,
+    MemcpyNode,
+    MemsetNode,
     NodeSignature,
     OpaqueNode,
 )
@@ -29,7 +34,12 @@ __all__ = ["read_graph"]
 
 
 def read_graph(
-    graph: object, *, driver: ReadApi | None = None, observations: LaunchObservations | None = None
+    graph: object,
+    *,
+    driver: ReadApi | None = None,
+    observations: LaunchObservations | None = None,
+    arguments: bool = False,
+    blocks: AllocatorBlocks | None = None,
 ) -> GraphSignature:
     """Read a live CUDA graph, without changing it or memory owned by the driver.
 
@@ -42,6 +52,14 @@ def read_graph(
         The driver to query; by default this process's own.
     observations
         Observed launches that created the graph; they supply attributes that nodes do not return.
+    arguments
+        Whether to read what each kernel is passed: every byte of its scalars and structs, which may hold secrets, and
+        the allocations that its pointers, copies and memsets lead into. A kernel's ``arguments`` stay None if its
+        function reports no parameter layout (before CUDA 12.4), if the node's buffer does not fit that layout, or if
+        the driver refuses to say whether a word of it is an address. Allocations are asked for once per read: one that
+        is freed or made by another thread meanwhile may be reported as it was before.
+    blocks
+        Blocks of a framework's allocator, joined to the pointers, such as `torch_blocks`; unused without `arguments`.
 
     Returns
     -------
@@ -60,15 +78,17 @@ def read_graph(
     """
     handle = graph_handle(graph)
     api = driver if driver is not None else default_driver()
-    return _GraphReader(api, observations).read(handle, 0)
+    reader = ArgumentReader(api, blocks) if arguments else None
+    return _GraphReader(api, observations, reader).read(handle, 0)
 
 
 class _GraphReader:
     """One read; properties of functions are reused in child graphs."""
 
-    def __init__(self, api: ReadApi, observations: LaunchObservations | None) -> None:
+    def __init__(self, api: ReadApi, observations: LaunchObservations | None, arguments: ArgumentReader | None) -> None:
         self._api = api
-        self._kernels = KernelNodeReader(api, observations)
+        self._arguments = arguments
+        self._kernels = KernelNodeReader(api, observations, arguments)
 
     def read(self, graph: int, depth: int) -> GraphSignature:
         if depth > MAX_GRAPH_DEPTH:
@@ -82,6 +102,8 @@ class _GraphReader:
         types = self._api.node_types(handles) if handles else []
         kernel_indices = [index for index, node_type in enumerate(types) if node_type == KernelNodeSignature.node_type]
         nodes: list[NodeSignature | None] = [None] * len(handles)
+        if self._arguments is not None:
+            self._read_allocations(self._arguments, handles, types)
         kernels = self._kernels.read([handles[index] for index in kernel_indices])
         for index, kernel in zip(kernel_indices, kernels, strict=True):
             nodes[index] = kernel
@@ -97,7 +119,17 @@ class _GraphReader:
         if node_type == ConditionalNode.node_type:
             return self._conditional(handle, depth)
         read = NODE_READERS.get(node_type)
-        return OpaqueNode(type=node_type) if read is None else read(self._api, handle)
+        node = OpaqueNode(type=node_type) if read is None else read(self._api, handle)
+        if self._arguments is not None and isinstance(node, MemcpyNode | MemsetNode):
+            return self._arguments.with_target(node)
+        return node
+
+    def _read_allocations(self, arguments: ArgumentReader, handles: Sequence[int], types: Sequence[int]) -> None:
+        for handle, node_type in zip(handles, types, strict=True):
+            if node_type == MemAllocNode.node_type:
+                node = NODE_READERS[node_type](self._api, handle)
+                if isinstance(node, MemAllocNode):
+                    arguments.add_allocation(node)
 
     def _conditional(self, handle: int, depth: int) -> ConditionalNode:
         params = self._api.conditional_params(handle)
