@@ -32,6 +32,7 @@ from sigcontract.driver.recording import (
     read_reports as read_reports,
     record_to as record_to,
     run_program as run_program,
+    torch_blocks as torch_blocks,
 )
 from sigcontract.profiles import (
     PROFILES as PROFILES,

@@ -88,12 +88,10 @@ class AllocationTable:
         side make a word below 1 TiB if the upper one is less than 256, as most counts are, and fall into such a region
         only if it is one of 256 values.
         """
-        if word not in self._targets:
+        if word < _LOWEST_ADDRESS or word not in self._targets:
             return False
-        if self._targets[word] is not None:
-            return True
         region = word >> _REGION_BITS
-        return region != 0 and region in self._regions
+        return self._targets[word] is not None or (region != 0 and region in self._regions)
 
     def target(self, address: int) -> PointerTarget | None:
         """Return where an address leads; None if to no allocation, or if the driver refuses to say."""

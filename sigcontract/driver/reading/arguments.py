@@ -3,8 +3,9 @@
 Kernels of a graph share functions, buffers and scalars, so distinct arguments are built once.
 """
 
-from collections.abc import Iterator, Sequence
-from struct import Struct
+from collections.abc import Callable, Iterator, Sequence
+from operator import getitem
+from struct import Struct, unpack_from
 
 from msgspec.structs import replace
 
@@ -32,17 +33,48 @@ __all__ = ["ArgumentReader"]
 _WORD_BYTES = 8
 
 
+class _Built(dict[bytes, KernelArgument]):
+    """The arguments at one offset, by their bytes; built where missing.
+
+    Parameters
+    ----------
+    build
+        Builds the argument of an offset and bytes.
+    offset
+        Offset in the parameter buffer, in bytes.
+    """
+
+    def __init__(self, build: Callable[[int, bytes], KernelArgument], offset: int) -> None:
+        super().__init__()
+        self._build = build
+        self._offset = offset
+
+    def __missing__(self, data: bytes) -> KernelArgument:
+        argument = self[data] = self._build(self._offset, data)
+        return argument
+
+
 class _Layout:
     """The parameters of one function: where their bytes are, and which words of them are aligned.
 
     Words are aligned relative to the parameter buffer, which is where the kernel reads them, and lie in one parameter.
     """
 
-    def __init__(self, layout: Sequence[tuple[int, int]]) -> None:
-        self.buffer = ParameterBuffer(layout)
-        self.slices = [(offset, slice(offset, offset + size)) for offset, size in layout]
+    def __init__(self, layout: Sequence[tuple[int, int]], built: Callable[[int], _Built]) -> None:
+        buffer = ParameterBuffer(layout)
+        self.read = buffer.read
         #: Unpacks all aligned words of a parameter buffer.
-        self.words = Struct("<" + "".join(_word_formats(layout)) if self.buffer.valid else "<")
+        self.words = Struct("<" + "".join(_word_formats(layout)) if buffer.valid else "<").unpack_from
+        #: Unpacks the bytes of each parameter.
+        self.parts = Struct("<" + "".join(_part_formats(layout)) if buffer.valid else "<").unpack
+        self.built = [built(offset) for offset, _size in layout]
+
+
+def _part_formats(layout: Sequence[tuple[int, int]]) -> Iterator[str]:
+    end = 0
+    for offset, size in layout:
+        yield f"{offset - end}x{size}s"
+        end = offset + size
 
 
 def _word_formats(layout: Sequence[tuple[int, int]]) -> Iterator[str]:
@@ -67,7 +99,7 @@ class ArgumentReader:
     def __init__(self, api: ReadApi, blocks: AllocatorBlocks | None) -> None:
         self._table = AllocationTable(api, blocks)
         self._layouts: dict[int, _Layout | None] = {}
-        self._arguments: dict[tuple[int, bytes], KernelArgument] = {}
+        self._built: dict[int, _Built] = {}
 
     def add_allocation(self, node: MemAllocNode) -> None:
         """Make the memory of a mem alloc node known, before the nodes that use it are read."""
@@ -78,24 +110,23 @@ class ArgumentReader:
         self, kernels: Sequence[KernelNodeSignature], addresses: ArgumentAddresses
     ) -> list[KernelNodeSignature]:
         """Return the nodes with their arguments; as they are where these cannot be read."""
-        layouts = [self._layout_of(kernel.function) for kernel in kernels]
-        buffers = [
-            None if layout is None else layout.buffer.read(kernel_params, extra)
-            for layout, kernel_params, extra in zip(layouts, *addresses, strict=True)
-        ]
+        rows: list[tuple[KernelNodeSignature, _Layout | None, bytes | None]] = []
         # All words first: whether one looks like an address depends on the allocations that others lead to.
         words: set[int] = set()
-        for layout, buffer in zip(layouts, buffers, strict=True):
+        for kernel, kernel_params, extra in zip(kernels, *addresses, strict=True):
+            layout = self._layout_of(kernel.function)
+            buffer = None if layout is None else layout.read(kernel_params, extra)
             if layout is not None and buffer is not None:
-                words.update(layout.words.unpack_from(buffer))
+                words.update(layout.words(buffer))
+            rows.append((kernel, layout, buffer))
         self._table.look_up(words)
         built: dict[tuple[int, bytes], KernelNodeSignature] = {}
         nodes = []
-        for kernel, layout, buffer in zip(kernels, layouts, buffers, strict=True):
+        for kernel, layout, buffer in rows:
             if layout is None or buffer is None:
                 nodes.append(kernel)
                 continue
-            key = id(kernel), buffer  # equal rows share one record, which `kernels` keeps alive
+            key = id(kernel), buffer  # equal rows share one record, which `rows` keeps alive
             node = built.get(key)
             if node is None:
                 node = built[key] = self._with_arguments(kernel, layout, buffer)
@@ -116,33 +147,31 @@ class ArgumentReader:
 
     def _layout_of(self, function: FunctionFacts | None) -> _Layout | None:
         """Return the layout of a function, None if the driver does not report it. The reader keeps the facts alive."""
-        if function is None or function.parameters is None:
-            return None
-        layout = self._layouts.get(id(function))
-        if layout is None:
-            parameters = [(one.offset_bytes, one.size_bytes) for one in function.parameters]
-            layout = self._layouts[id(function)] = _Layout(parameters)
-        return layout
+        key = id(function)
+        if key not in self._layouts:
+            parameters = None if function is None else function.parameters
+            layout = None if parameters is None else [(one.offset_bytes, one.size_bytes) for one in parameters]
+            self._layouts[key] = None if layout is None else _Layout(layout, self._built_at)
+        return self._layouts[key]
 
     def _with_arguments(self, kernel: KernelNodeSignature, layout: _Layout, buffer: bytes) -> KernelNodeSignature:
         refused = self._table.refused
-        if refused and not refused.isdisjoint(layout.words.unpack_from(buffer)):
+        if refused and not refused.isdisjoint(layout.words(buffer)):
             return kernel  # the driver would not say whether a word is an address: nothing is guessed
-        arguments = []
-        for offset, part in layout.slices:
-            data = buffer[part]
-            argument = self._arguments.get((offset, data))
-            if argument is None:
-                argument = self._arguments[offset, data] = self._argument(offset, data)
-            arguments.append(argument)
-        return replace(kernel, arguments=tuple(arguments))
+        return replace(kernel, arguments=tuple(map(getitem, layout.built, layout.parts(buffer))))
+
+    def _built_at(self, offset: int) -> _Built:
+        """Return the arguments at an offset, which functions share."""
+        return self._built.setdefault(offset, _Built(self._argument, offset))
 
     def _argument(self, offset: int, data: bytes) -> KernelArgument:
-        value = bytearray(data)
+        first = -offset % _WORD_BYTES
         pointers = []
-        for start in range(-offset % _WORD_BYTES, len(data) - _WORD_BYTES + 1, _WORD_BYTES):
-            word = int.from_bytes(data[start : start + _WORD_BYTES], "little")
+        value = data
+        count = max(len(data) - first, 0) // _WORD_BYTES
+        for index, word in enumerate(unpack_from(f"<{count}Q", data, first) if count else ()):
             if self._table.is_pointer(word):
+                start = first + index * _WORD_BYTES
                 pointers.append(ArgumentPointer(offset_bytes=start, address=word, target=self._table.target(word)))
-                value[start : start + _WORD_BYTES] = bytes(_WORD_BYTES)
+                value = value[:start] + bytes(_WORD_BYTES) + value[start + _WORD_BYTES :]
         return KernelArgument(offset_bytes=offset, size_bytes=len(data), value=value.hex(), pointers=tuple(pointers))
