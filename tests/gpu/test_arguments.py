@@ -1,13 +1,17 @@
 """Arguments of real kernels: every kind of memory, PyTorch's allocator, Triton, torch.compile."""
 
 import ctypes
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cuda.bindings import driver as cuda
 
+import sigcontract as sc
 from examples.recording.calls import check, open_device
 from sigcontract.driver import read_graph, torch_blocks
 from sigcontract.driver.cuda.api import KernelLaunch
@@ -17,6 +21,7 @@ from sigcontract.model.graph import GraphSignature
 from tests.driver.build import GraphBuilder
 from tests.driver.fake import ptx
 
+ROOT = Path(__file__).resolve().parents[2]
 SIZE = 3 << 20
 ELEMENTS = 1 << 20
 
@@ -388,3 +393,41 @@ def test_arguments_of_triton(torch: Any) -> None:
     values = [argument.value for argument in arguments_of(signature)]
     assert "00002040" in values  # 2.5f
     assert blocks(signature) == {("allocated", "default")}
+
+
+PROGRAM = """
+import torch
+source = torch.ones(1 << 20, device="cuda")
+source + 1
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    target = source * 2.0
+graph.replay()
+torch.cuda.synchronize()
+"""
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_recorded_arguments_of_a_program(torch: Any, tmp_path: Path, redact: bool) -> None:
+    assert torch is not None
+    file, dumps = tmp_path / "program.py", tmp_path / "dumps"
+    file.write_text(PROGRAM, encoding="utf-8")
+    options = ["--arguments", *["--redact"] * redact]
+    command = [sys.executable, "-m", "sigcontract", "record", "-o", str(dumps), *options, "--", sys.executable]
+    ended = subprocess.run([*command, str(file)], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    (path,) = dumps.glob("*.dump.json")
+    dump = sc.load(path)
+    assert isinstance(dump, sc.SignatureDump)
+    assert dump.extensions["sigcontract.record"]["problems"] == []
+    (entry,) = dump.graphs
+    assert blocks(entry.graph) == {("allocated", "default"), ("allocated", "graph")}
+    values = [argument.value for argument in arguments_of(entry.graph)]
+    addresses = {pointer.address for pointer in pointers(entry.graph)}
+    if redact:
+        assert set(values) == {None}
+        assert addresses == {0}
+    else:
+        assert any("00000040" in value for value in values if value is not None)  # 2.0f
+        assert 0 not in addresses

@@ -38,8 +38,12 @@ class ParameterBuffer:
         gaps = [offset - end for (offset, _size), end in zip(self._layout, ends, strict=False)]
         #: Bytes up to the end of the last parameter.
         self.size_bytes = ends[-1]
-        #: Whether the layout can be one: parameters do not overlap, nor exceed 32,764 bytes.
-        self.valid = min(gaps, default=0) >= 0 and self.size_bytes <= MAX_PARAMETER_BYTES
+        #: Whether the layout can be one: parameters of some bytes that do not overlap, within 32,764 bytes in all.
+        self.valid = (
+            min(gaps, default=0) >= 0
+            and all(size for _offset, size in self._layout)
+            and self.size_bytes <= MAX_PARAMETER_BYTES
+        )
         self._dense = max(gaps[1:], default=0) <= _LARGEST_GAP_BYTES
         start = self._layout[0][0] if self._layout else 0
         self._before = bytes(start)
@@ -61,8 +65,8 @@ class ParameterBuffer:
         Returns
         -------
         bytes or None
-            ``size_bytes`` bytes; None if the layout is not valid, if the driver returned
-            neither list or a null pointer, or if the packed buffer is shorter than the layout.
+            ``size_bytes`` bytes; None if the layout is not valid, if the driver returned neither list or a null
+            pointer, or if the packed buffer is shorter than the layout.
         """
         if not self.valid:
             return None

@@ -12,20 +12,13 @@ from msgspec.structs import replace
 from sigcontract.driver.cuda import (
     ArgumentAddresses,
     ParameterBuffer,
-    ReadApi,
 )
-from sigcontract.driver.reading.allocations import AllocationTable, AllocatorBlocks
+from sigcontract.driver.reading.allocations import AllocationTable
 from sigcontract.model import (
     ArgumentPointer,
     FunctionFacts,
     KernelArgument,
     KernelNodeSignature,
-    MemAllocNode,
-    MemcpyNode,
-    MemcpyOperand,
-    MemLocationType,
-    MemsetNode,
-    PointerFacts,
 )
 
 __all__ = ["ArgumentReader"]
@@ -86,25 +79,18 @@ def _word_formats(layout: Sequence[tuple[int, int]]) -> Iterator[str]:
 
 
 class ArgumentReader:
-    """Adds arguments to the nodes of one `read_graph`.
+    """Adds arguments to the kernel nodes of one `read_graph`.
 
     Parameters
     ----------
-    api
-        The driver.
-    blocks
-        Blocks of a framework's allocator, or None.
+    table
+        The allocations that pointers lead into.
     """
 
-    def __init__(self, api: ReadApi, blocks: AllocatorBlocks | None) -> None:
-        self._table = AllocationTable(api, blocks)
+    def __init__(self, table: AllocationTable) -> None:
+        self._table = table
         self._layouts: dict[int, _Layout | None] = {}
         self._built: dict[int, _Built] = {}
-
-    def add_allocation(self, node: MemAllocNode) -> None:
-        """Make the memory of a mem alloc node known, before the nodes that use it are read."""
-        on_device = node.location_type == MemLocationType.DEVICE
-        self._table.add_graph_memory(node.address, node.size_bytes, node.location_id if on_device else None)
 
     def with_arguments(
         self, kernels: Sequence[KernelNodeSignature], addresses: ArgumentAddresses
@@ -132,18 +118,6 @@ class ArgumentReader:
                 node = built[key] = self._with_arguments(kernel, layout, buffer)
             nodes.append(node)
         return nodes
-
-    def with_target(self, node: MemcpyNode | MemsetNode) -> MemcpyNode | MemsetNode:
-        """Return a copy or memset with the allocations that its operands belong to."""
-        if isinstance(node, MemsetNode):
-            return replace(node, pointer=self._targeted(node.pointer, node.destination))
-        return replace(node, source=self._operand(node.source), destination=self._operand(node.destination))
-
-    def _operand(self, operand: MemcpyOperand) -> MemcpyOperand:
-        return replace(operand, pointer=self._targeted(operand.pointer, operand.address))
-
-    def _targeted(self, pointer: PointerFacts | None, address: int) -> PointerFacts | None:
-        return None if pointer is None else replace(pointer, target=self._table.target(address))
 
     def _layout_of(self, function: FunctionFacts | None) -> _Layout | None:
         """Return the layout of a function, None if the driver does not report it. The reader keeps the facts alive."""

@@ -9,10 +9,10 @@ from sigcontract.driver.cuda import (
     default_driver,
     graph_handle,
 )
-from sigcontract.driver.reading.allocations import AllocatorBlocks
+from sigcontract.driver.reading.allocations import AllocationTable, AllocatorBlocks
 from sigcontract.driver.reading.arguments import ArgumentReader
 from sigcontract.driver.reading.kernel_nodes import KernelNodeReader
-from sigcontract.driver.reading.node_readers import NODE_READERS, body_graphs, hex64
+from sigcontract.driver.reading.node_readers import NODE_READERS, add_graph_memory, body_graphs, hex64, with_targets
 from sigcontract.errors import DriverCallError, GraphReadError
 from sigcontract.model import (
     ChildGraphNode,
@@ -20,9 +20,6 @@ from sigcontract.model import (
     Dependency,
     GraphSignature,
     KernelNodeSignature,
-    MemAllocNode,
-    MemcpyNode,
-    MemsetNode,
     NodeSignature,
     OpaqueNode,
 )
@@ -78,17 +75,17 @@ def read_graph(
     """
     handle = graph_handle(graph)
     api = driver if driver is not None else default_driver()
-    reader = ArgumentReader(api, blocks) if arguments else None
-    return _GraphReader(api, observations, reader).read(handle, 0)
+    table = AllocationTable(api, blocks) if arguments else None
+    return _GraphReader(api, observations, table).read(handle, 0)
 
 
 class _GraphReader:
     """One read; properties of functions are reused in child graphs."""
 
-    def __init__(self, api: ReadApi, observations: LaunchObservations | None, arguments: ArgumentReader | None) -> None:
+    def __init__(self, api: ReadApi, observations: LaunchObservations | None, table: AllocationTable | None) -> None:
         self._api = api
-        self._arguments = arguments
-        self._kernels = KernelNodeReader(api, observations, arguments)
+        self._table = table
+        self._kernels = KernelNodeReader(api, observations, None if table is None else ArgumentReader(table))
 
     def read(self, graph: int, depth: int) -> GraphSignature:
         if depth > MAX_GRAPH_DEPTH:
@@ -102,8 +99,8 @@ class _GraphReader:
         types = self._api.node_types(handles) if handles else []
         kernel_indices = [index for index, node_type in enumerate(types) if node_type == KernelNodeSignature.node_type]
         nodes: list[NodeSignature | None] = [None] * len(handles)
-        if self._arguments is not None:
-            self._read_allocations(self._arguments, handles, types)
+        if self._table is not None:
+            add_graph_memory(self._api, zip(handles, types, strict=True), self._table)
         kernels = self._kernels.read([handles[index] for index in kernel_indices])
         for index, kernel in zip(kernel_indices, kernels, strict=True):
             nodes[index] = kernel
@@ -120,16 +117,7 @@ class _GraphReader:
             return self._conditional(handle, depth)
         read = NODE_READERS.get(node_type)
         node = OpaqueNode(type=node_type) if read is None else read(self._api, handle)
-        if self._arguments is not None and isinstance(node, MemcpyNode | MemsetNode):
-            return self._arguments.with_target(node)
-        return node
-
-    def _read_allocations(self, arguments: ArgumentReader, handles: Sequence[int], types: Sequence[int]) -> None:
-        for handle, node_type in zip(handles, types, strict=True):
-            if node_type == MemAllocNode.node_type:
-                node = NODE_READERS[node_type](self._api, handle)
-                if isinstance(node, MemAllocNode):
-                    arguments.add_allocation(node)
+        return node if self._table is None else with_targets(node, self._table)
 
     def _conditional(self, handle: int, depth: int) -> ConditionalNode:
         params = self._api.conditional_params(handle)
