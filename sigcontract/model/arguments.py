@@ -66,14 +66,18 @@ class PointerTarget(Record, frozen=True, kw_only=True):
 
     allocation: Annotated[Allocation, Meta(description="Allocation that contains the address.")]
     offset_bytes: Annotated[Size, Meta(description="Offset of the address into the allocation, in bytes.")]
-    block: Annotated[AllocatorBlock | None, Meta(description="Block of a framework's allocator; null if not known.")]
+    block: Annotated[
+        AllocatorBlock | None, Meta(description="Block of a framework's allocator; null if not known.")
+    ]
 
 
 class ArgumentPointer(Record, frozen=True, kw_only=True):
     """An aligned 8-byte word of an argument that is an address, or looks like one."""
 
     offset_bytes: Annotated[UInt32, Meta(description="Offset of the word into the argument, in bytes.")]
-    address: Annotated[Handle, Meta(description="Process-local address; 0 if redacted.", extra=handle("memory"))]
+    address: Annotated[
+        Handle, Meta(description="Process-local address; 0 if redacted.", extra=handle("memory"))
+    ]
     target: Annotated[
         PointerTarget | None,
         Meta(description="Where it leads; null if the word looks like an address and belongs to no allocation."),
@@ -83,7 +87,9 @@ class ArgumentPointer(Record, frozen=True, kw_only=True):
 class KernelArgument(Record, frozen=True, kw_only=True):
     """One argument of a kernel node (CUDA_KERNEL_NODE_PARAMS.kernelParams or extra)."""
 
-    offset_bytes: Annotated[UInt32, Meta(description="Offset in the parameter buffer, in bytes (cuFuncGetParamInfo).")]
+    offset_bytes: Annotated[
+        UInt32, Meta(description="Offset in the parameter buffer, in bytes (cuFuncGetParamInfo).")
+    ]
     size_bytes: Annotated[UInt32, Meta(description="Size, in bytes (cuFuncGetParamInfo).")]
     value: Annotated[
         _HexBytes | None,

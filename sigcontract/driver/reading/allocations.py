@@ -94,7 +94,7 @@ class AllocationTable:
         return self._targets[word] is not None or (region != 0 and region in self._regions)
 
     def target(self, address: int) -> PointerTarget | None:
-        """Return where an address leads; None if to no allocation, or if the driver refuses to say."""
+        """Return where an address leads; None if to no allocation, or if the driver refuses to answer."""
         if address not in self._targets:
             self._targets[address] = self._find(address) if address else None
         return self._targets[address]
@@ -144,7 +144,7 @@ class _Ranges:
         return self._allocations[index] if index >= 0 and address < self._ends[index] else None
 
     def insert(self, start: int, end: int, allocation: Allocation) -> None:
-        """Add a range in place of any that it overlaps, which were freed since."""
+        """Add a range. Those that it overlaps were freed since, and go."""
         overlap = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
         self._starts[overlap] = [start]
         self._ends[overlap] = [end]

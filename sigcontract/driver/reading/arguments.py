@@ -1,4 +1,4 @@
-"""What kernel nodes pass to their kernels: bytes by the function's layout, addresses told apart from values.
+"""What kernel nodes pass to their kernels: bytes by the function's layout, addresses separated from values.
 
 Kernels of a graph share functions, buffers and scalars, so distinct arguments are built once.
 """
@@ -131,7 +131,7 @@ class ArgumentReader:
     def _with_arguments(self, kernel: KernelNodeSignature, layout: _Layout, buffer: bytes) -> KernelNodeSignature:
         refused = self._table.refused
         if refused and not refused.isdisjoint(layout.words(buffer)):
-            return kernel  # the driver would not say whether a word is an address: nothing is guessed
+            return kernel  # the driver refused to answer for a word, which may be an address: nothing is guessed
         return replace(kernel, arguments=tuple(map(getitem, layout.built, layout.parts(buffer))))
 
     def _built_at(self, offset: int) -> _Built:

@@ -53,7 +53,7 @@ def read_graph(
         Whether to read what each kernel is passed: every byte of its scalars and structs, which may hold secrets, and
         the allocations that its pointers, copies and memsets lead into. A kernel's ``arguments`` stay None if its
         function reports no parameter layout (before CUDA 12.4), if the node's buffer does not fit that layout, or if
-        the driver refuses to say whether a word of it is an address. Allocations are asked for once per read: one that
+        the driver refuses to answer for a word of it. Allocations are asked for once per read: one that
         is freed or made by another thread meanwhile may be reported as it was before.
     blocks
         Blocks of a framework's allocator, joined to the pointers, such as `torch_blocks`; unused without `arguments`.

@@ -84,7 +84,7 @@ def torch_blocks(graph: object = None) -> TorchBlocks | None:
     Parameters
     ----------
     graph
-        The ``torch.cuda.CUDAGraph`` to be read, after its capture, so that blocks of its own pool are told from others.
+        The ``torch.cuda.CUDAGraph`` to be read, after its capture, which identifies the blocks of its own pool.
 
     Returns
     -------
