@@ -28,6 +28,7 @@ __all__ = [
     "exec_state_histories",
     "history_of_chain",
     "main",
+    "one_kernel",
     "rule_histories",
     "summary",
     "tally",
@@ -108,8 +109,18 @@ _CALLED: Final = ("called safe", "not called safe")
 _RAN: Final = ("ran right", "ran wrong")
 
 
-def _node(function: int, compiled: int, spec: Mapping[str, Any]) -> GraphSignature:
-    """Return a graph of one kernel node, as the driver lists it: the getter reports a compiled cluster too."""
+def one_kernel(function: int, compiled: int, spec: Mapping[str, Any]) -> GraphSignature:
+    """Return a graph of one kernel node, as the driver lists it: the getter reports a compiled cluster too.
+
+    Parameters
+    ----------
+    function
+        Stands for the function's handle.
+    compiled
+        The cluster compiled in, 0 for none.
+    spec
+        A spec of `lab.chains`.
+    """
     facts = msgspec.structs.replace(
         FACTS,
         code_sha256=None,
@@ -146,7 +157,7 @@ def history_of_chain(chain: Chain, reports: Iterable[tuple[int, int] | None] | N
     kept = min(kept, len(right))
     return History(
         f"{chain['seed']}:{chain['number']}",
-        tuple(_node(FUNCTIONS[s["function"]][0], FUNCTIONS[s["function"]][1], s) for s in specs[:kept]),
+        tuple(one_kernel(FUNCTIONS[s["function"]][0], FUNCTIONS[s["function"]][1], s) for s in specs[:kept]),
         tuple(uses[:kept]),
         tuple(right[:kept]),
     )
@@ -189,7 +200,7 @@ def _rule_history(
     graphs, right = [], []
     for spec, seen in zip(specs, got, strict=True):
         offset, compiled = _RULE_FUNCTIONS[spec["f"]]
-        graphs.append(_node(1 + list(_RULE_FUNCTIONS).index(spec["f"]), compiled, spec))
+        graphs.append(one_kernel(1 + list(_RULE_FUNCTIONS).index(spec["f"]), compiled, spec))
         expected = spec["cluster"] or compiled or 1, spec.get("v", 1) + offset
         right.append(None if seen is None else (seen[0], seen[6]) == expected)
     return History(origin, tuple(graphs), uses, tuple(right))

@@ -126,6 +126,8 @@ def run_walk(rig: Rig, walk: Walk, read: Callable[[int], GraphSignature], profil
             for index in range(1, len(graphs)):
                 known = None if fixed is None else signatures[fixed]
                 candidate = signatures[index]
+                if rig.other_work():
+                    state = state.after_other_work()
                 prediction = predict_update(signatures[held], candidate, profile, known, flags=walk.flags)
                 along = predict_update(state.held, candidate, profile, state, flags=walk.flags)
                 answer = update(launcher.graph_exec, graphs[index])

@@ -18,6 +18,7 @@ EVENTS = 4
 _FILL = 0xA5
 _SEMAPHORE_START = 5
 _VMM_BYTES = 2 << 20
+_SCRATCH_BYTES = 512 << 10
 
 
 class Rig:
@@ -33,6 +34,7 @@ class Rig:
         self.spaces = {name: Space(name, self._allocate(name)) for name in SPACES}
         size = SLOTS * REPORT_BYTES
         self._reports = int(check(driver.cuMemHostAlloc(size, 0) if quiet else driver.cuMemAlloc(size)))
+        self._scratch = int(check(driver.cuMemAlloc(_SCRATCH_BYTES)))
         self._semaphores = ctypes.create_string_buffer(SLOTS * 2 * SEMAPHORE_BYTES)
         self._semaphores_start = _SEMAPHORE_START.to_bytes(8, "little").ljust(SEMAPHORE_BYTES, b"\0") * (2 * SLOTS)
         self._staging = int(check(driver.cuMemHostAlloc(SLOTS * (SLOT_BYTES + REPORT_BYTES), 0)))
@@ -45,6 +47,13 @@ class Rig:
             name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
             for name in ("sem_post", "sem_trywait")
         }
+
+    def other_work(self) -> bool:
+        """Run work that hides what an executable keeps, unless the rig is quiet; return whether it ran."""
+        if not self._quiet:
+            check(driver.cuMemsetD8Async(self._scratch, 0, _SCRATCH_BYTES, self.stream))
+            check(driver.cuStreamSynchronize(self.stream))
+        return not self._quiet
 
     def report(self, slot: int) -> int:
         """Address of a slot's report."""

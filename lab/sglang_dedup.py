@@ -1,8 +1,7 @@
 """The registry of SGLang 0.5.23 as its behaviour is described in docs/registry.md, to run beside `GraphExecRegistry`.
 
 Written from that description, not from SGLang's code. Five launch attributes are those of `sigcontract.dump` version 1.
-Graphs are read by `sigcontract.driver.read_graph`, so the time of a registration here is not SGLang's. When the
-executable that updates are tried on is destroyed is not described; here it is at `seal`.
+Graphs are read by `sigcontract.driver.read_graph`, so the time of a registration here is not SGLang's.
 """
 
 from collections.abc import Hashable
@@ -38,12 +37,11 @@ class _Graph(NamedTuple):
 
 
 class _Group:
-    """The graphs of one key, their executable and the one that updates are tried on."""
+    """The executable of the graphs of one key, and the graph that it holds."""
 
     def __init__(self, graph_exec: int, graph: int) -> None:
         self.graph_exec = graph_exec
         self.held = graph
-        self.tried_on = 0
 
 
 class DescribedRegistry:
@@ -61,7 +59,7 @@ class DescribedRegistry:
         self._owners: list[object] = []
 
     def register(self, captured_graph: Any) -> _Graph:
-        """Put a graph into the group of its key, after an update of an executable that never runs."""
+        """Put a graph into the group of its key, after an update of the group's executable."""
         driver, graph = self._driver, graph_handle(captured_graph)
         self._owners.append(captured_graph)
         key = described_key(read_graph(graph, driver=driver))
@@ -69,25 +67,18 @@ class DescribedRegistry:
         if group is None:
             group = self._groups[key] = _Group(driver.graph_instantiate(graph), graph)
             return _Graph(graph, group)
-        if not group.tried_on:
-            group.tried_on = driver.graph_instantiate(group.held)
-        self._update(group.tried_on, graph)
+        self._update(group, graph)
         return _Graph(graph, group)
 
     def replay(self, graph: _Graph, stream: int) -> None:
         """Launch a graph, after an update if its group's executable holds another one."""
         group = graph.group
         if group.held != graph.graph:
-            self._update(group.graph_exec, graph.graph)
-            group.held = graph.graph
+            self._update(group, graph.graph)
         self._driver.graph_launch(group.graph_exec, stream)
 
     def seal(self) -> None:
-        """Destroy the executables that updates were tried on."""
-        for group in self._groups.values():
-            if group.tried_on:
-                graph_exec, group.tried_on = group.tried_on, 0
-                self._driver.graph_exec_destroy(graph_exec)
+        """Do nothing: SGLang's marks the end of registration."""
 
     def stats(self) -> tuple[int, int]:
         """Return the number of graphs and of groups, each of which has an executable."""
@@ -95,16 +86,16 @@ class DescribedRegistry:
 
     def close(self) -> None:
         """Destroy the executables. Unlike SGLang's, leave the captured graphs as they are."""
-        self.seal()
         while self._groups:
             _, group = self._groups.popitem()
             self._driver.graph_exec_destroy(group.graph_exec)
         self._owners.clear()
 
-    def _update(self, graph_exec: int, graph: int) -> None:
-        outcome = self._driver.graph_exec_update(graph_exec, graph)
+    def _update(self, group: _Group, graph: int) -> None:
+        outcome = self._driver.graph_exec_update(group.graph_exec, graph)
         if outcome.result:
             raise AssertionError(f"the update was refused: {UpdateResult.name_of(outcome.result)}")
+        group.held = graph
 
 
 def described_key(graph: GraphSignature) -> Hashable:

@@ -157,9 +157,11 @@ def captures(workload: str) -> list[Step]:
     if workload == "compiled":
         return _compiled(torch, nn)
     blocks = nn.ModuleList(Block() for _ in range(LAYERS)).to(device="cuda", dtype=torch.bfloat16)
-    if workload == "torch-block":
-        return [capture(blocks, batch) for batch in BATCHES]
-    return [replace(capture(blocks, BATCHES[3]), label=f"capture {number}") for number in range(2)]
+    batches = BATCHES if workload == "torch-block" else [BATCHES[3]] * 2
+    steps = [capture(blocks, batch) for batch in batches]
+    if workload == "twice":
+        steps = [replace(step, label=f"capture {number}") for number, step in enumerate(steps)]
+    return [replace(step, inputs=(*step.inputs, blocks)) for step in steps]  # a graph does not keep its weights
 
 
 def _compiled(torch: Any, nn: Any) -> list[Step]:
@@ -176,7 +178,7 @@ def _compiled(torch: Any, nn: Any) -> list[Step]:
         graph = torch.cuda.CUDAGraph(keep_graph=True)
         with torch.cuda.graph(graph):
             output = compiled(inputs)
-        steps.append(Step(f"bs={batch}", graph, (inputs,), output))
+        steps.append(Step(f"bs={batch}", graph, (inputs, compiled), output))
     return steps
 
 

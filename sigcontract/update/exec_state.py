@@ -1,6 +1,6 @@
 """What an executable may run, given its history of updates, launches and uploads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -111,16 +111,31 @@ class ExecState:
 
     def used(self, *, launched: bool = True) -> "ExecState":
         """Return the state after a launch, or, with ``launched=False``, after an upload."""
+        after = self._with_kernels(lambda state, node: state.used(node, launched=launched))
+        return replace(after, is_used=True)
+
+    def after_other_work(self) -> "ExecState":
+        """Return the state once other work ran on the device since the last launch, before or after an update.
+
+        Other work is a kernel that is launched by itself, or a memset or copy in device memory of 512 KiB or more. The
+        nodes of a graph are none, of this executable or another: they leave what an executable keeps as it is.
+
+        Without it, an update is safe only if the next launch is right whether or not other work ran.
+        """
+        return self._with_kernels(lambda state, _: state.after_other_work())
+
+    def _with_kernels(self, change: "Callable[[KernelState, KernelNodeSignature], KernelState]") -> "ExecState":
+        """Return the state with that of each kernel node changed; equal layers share nodes and states."""
         after: dict[tuple[int, int], KernelState] = {}
         kernels: dict[str, KernelState] = {}
         for path, node in self.held.walk():
             if path in self.kernels and isinstance(node, KernelNodeSignature):
                 state = self.kernels[path]
-                key = id(state), id(node)  # equal layers share nodes and states
+                key = id(state), id(node)
                 if key not in after:
-                    after[key] = state.used(node, launched=launched)
+                    after[key] = change(state, node)
                 kernels[path] = after[key]
-        return replace(self, is_used=True, kernels=kernels)
+        return replace(self, kernels=kernels)
 
     @classmethod
     def judged(cls, graph: "GraphSignature", judge: NodeJudge) -> "ExecState":

@@ -9,7 +9,9 @@ reports it (25 of 25 in 46,591 launches of random walks, 2026-12-03).
 
 The adversary: if nothing ran on the device since the last launch, an update to the same grid, block and shared memory
 may keep what that launch ran: its cluster, and the function of a cooperative node. A process cannot know what runs on
-its device, so both outcomes stay possible.
+its device, so both outcomes stay possible, unless the caller knows that other work ran
+(`KernelState.after_other_work`). The other nodes of a graph are no such work, be it a kernel or a memset of 512 KiB: a
+node among them keeps what ran before as one alone does (``lab/companions.py``).
 
 Fitted on 40,000 chains with other work on the device and on 6,000 without (H200, driver 580.159.04, 2026-12-02,
 ``lab/exec_state.py``): all 112,176 launches are among the outcomes. Of 63,878 launches after updates of fresh chains,
@@ -70,18 +72,25 @@ class KernelState(NamedTuple):
         Nodes whose functions it may run; for a non-cooperative node always the held one.
     uses
         The last launch and the uploads since.
+    settled_fixed
+        What `fixed` is once other work ran.
+    settled_functions
+        What `functions` is once other work ran.
     """
 
     first: "KernelNodeSignature"
     stored: str
     fixed: frozenset[str]
     functions: "tuple[KernelNodeSignature, ...]"
-    uses: tuple[Use, ...] = ()
+    uses: tuple[Use, ...]
+    settled_fixed: frozenset[str]
+    settled_functions: "tuple[KernelNodeSignature, ...]"
 
     @classmethod
     def instantiated(cls, node: "KernelNodeSignature", cluster: str | None) -> "KernelState":
         """Return the state after instantiation from a node with that effective cluster; None if unknown."""
-        return cls(node, cluster or UNKNOWN, frozenset((_NOTHING,)), (node,))
+        nothing = frozenset((_NOTHING,))
+        return cls(node, cluster or UNKNOWN, nothing, (node,), (), nothing, (node,))
 
     @property
     def clusters(self) -> frozenset[str]:
@@ -128,15 +137,28 @@ class KernelState(NamedTuple):
         if identity == "unknown" or (self.uses and _launch(held) == launch):
             fixed |= self.fixed
             functions += self.functions
-        kept = _distinct(functions) if cooperative else (candidate,)
-        return self._replace(stored=stored, fixed=fixed, functions=kept)
+        settled_fixed, settled_functions = frozenset((_NOTHING,)), [candidate]
+        if identity == "unknown":
+            settled_fixed |= self.settled_fixed
+            settled_functions += self.settled_functions
+        return self._replace(
+            stored=stored,
+            fixed=fixed,
+            functions=_distinct(functions) if cooperative else (candidate,),
+            settled_fixed=settled_fixed,
+            settled_functions=_distinct(settled_functions) if cooperative else (candidate,),
+        )
 
     def used(self, held: "KernelNodeSignature", *, launched: bool) -> "KernelState":
         """Return the state after a launch, or an upload."""
         clusters = self.clusters
         use = Use(_launch(held), clusters, self.functions)
         uses = (use,) if launched else self.uses if use in self.uses else (*self.uses, use)
-        return self._replace(fixed=clusters, uses=uses)
+        return self._replace(fixed=clusters, uses=uses, settled_fixed=clusters, settled_functions=self.functions)
+
+    def after_other_work(self) -> "KernelState":
+        """Return the state once a kernel, memset or copy outside of any graph ran since the last launch."""
+        return self._replace(fixed=self.settled_fixed, functions=self.settled_functions, uses=())
 
 
 def _launch(node: "KernelNodeSignature") -> "tuple[Dim3, Dim3, int]":

@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+from random import Random
 from typing import Any
 
 import pytest
@@ -21,6 +22,30 @@ def test_outputs_are_bit_equal_to_plain_replay(policy: str, capsys: pytest.Captu
     """After a thousand alternating replays; execs and device memory of both ways are printed, for the record."""
     assert torch_registry.main(["--policy", policy]) == 0
     assert "outputs that differ from plain replay: none" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("policy", "execs"), [("share-functions", 6), ("share-updatable", 1)])
+def test_each_of_ten_thousand_random_replays_is_bit_equal(policy: str, execs: int) -> None:
+    """Twelve sizes, half of the replays before the graphs are regrouped; what they gave is compared on the device."""
+    from examples.recording.torch_block import LAYERS, Block  # noqa: PLC0415  imports torch
+
+    torch.manual_seed(0)
+    random = Random(13)  # noqa: S311  a repeatable order, no secret
+    with torch.inference_mode(), GraphExecRegistry(policy=policy) as registry:
+        blocks = torch.nn.ModuleList(Block() for _ in range(LAYERS)).to(device="cuda", dtype=torch.bfloat16)
+        steps = [torch_registry.capture(blocks, batch) for batch in torch_registry.BATCHES]
+        expected = torch_registry.outputs_of(steps, lambda step: step.graph.replay())
+        entries = [registry.register(step.graph, step.label) for step in steps]
+        wrong = torch.zeros((), dtype=torch.int64, device="cuda")
+        for turn in range(10_000):
+            if turn == 5_000:
+                registry.seal()
+            step, entry = random.choice(list(zip(steps, entries, strict=True)))
+            step.output.fill_(torch.nan)
+            entry.replay()
+            wrong += (step.output != expected[step.label]).any()
+        assert int(wrong) == 0
+        assert registry.stats().execs == execs
 
 
 def test_the_next_kernel_is_not_blamed_for_a_refused_update() -> None:

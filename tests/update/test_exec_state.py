@@ -16,12 +16,15 @@ CLUSTERS = msgspec.structs.replace(FACTS, cluster_size_must_be_set=1)
 
 
 def state_after(*steps: GraphSignature | str, profile: DriverProfile | None = H200) -> ExecState:
-    """Return the state after an instantiation and then updates, launches (``launch``) and uploads (``upload``)."""
+    """Return the state after an instantiation and then updates, launches, uploads and ``other work``."""
     first, *others = steps
     assert isinstance(first, GraphSignature)
     state = ExecState.instantiated(first, profile)
     for step in others:
-        state = state.used(launched=step == "launch") if isinstance(step, str) else state.updated(step, profile)
+        if step == "other work":
+            state = state.after_other_work()
+        else:
+            state = state.used(launched=step == "launch") if isinstance(step, str) else state.updated(step, profile)
     return state
 
 
@@ -104,6 +107,27 @@ def test_the_function_of_a_cooperative_node_is_taken_with_another_grid() -> None
     after = launched.updated(probe(0, func=0xF2, on=True), H200).used()
     (found,) = unsafe(after, probe(0, func=0xF2, grid=16, on=True))
     assert (found.rule, found.verdict) == ("kernel.cooperative-function", Verdict.UNDETERMINED)
+
+
+OTHER, OTHER_COOPERATIVE = probe(4, func=0xF2), probe(0, func=0xF2, on=True)
+
+
+@pytest.mark.parametrize("use", ["launch", "upload"])
+def test_after_other_work_another_function_runs_with_its_own_cluster(use: str) -> None:
+    assert verdict(state_after(TWO, use, "other work"), OTHER) is Verdict.UPDATABLE
+    assert verdict(state_after(probe(0, on=True), use, "other work"), OTHER_COOPERATIVE) is Verdict.UPDATABLE
+    # Work that runs after the update hides as much: what the next launch fixes is known.
+    assert verdict(state_after(TWO, use, OTHER, "other work", "launch"), probe(4, func=0xF2, grid=16)).safe
+    after = state_after(probe(0, on=True), use, OTHER_COOPERATIVE, "other work", "launch")
+    assert verdict(after, probe(0, func=0xF2, grid=16, on=True)).safe
+
+
+def test_other_work_changes_neither_what_a_function_fixed_nor_what_a_launch_may_have_run() -> None:
+    assert verdict(state_after(TWO, "launch", "other work"), FOUR) is Verdict.STALE
+    uncertain = state_after(TWO, "launch", OTHER, "launch", "other work")
+    assert {finding.rule for finding in unsafe(uncertain, probe(4, func=0xF2, grid=16))} == {"kernel.cluster-carried"}
+    cooperative_one = state_after(probe(0, on=True), "launch", OTHER_COOPERATIVE, "launch", "other work")
+    assert {finding.rule for finding in unsafe(cooperative_one, OTHER_COOPERATIVE)} == {"kernel.cooperative-function"}
 
 
 def test_no_cluster_is_one_block_but_for_a_function_that_needs_a_size() -> None:
