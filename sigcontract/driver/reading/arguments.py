@@ -24,6 +24,8 @@ from sigcontract.model import (
 __all__ = ["ArgumentReader"]
 
 _WORD_BYTES = 8
+#: A word of zeros, hexadecimal.
+_ZERO_WORD = bytes(_WORD_BYTES).hex()
 
 
 class _Built(dict[bytes, KernelArgument]):
@@ -140,12 +142,14 @@ class ArgumentReader:
 
     def _argument(self, offset: int, data: bytes) -> KernelArgument:
         first = -offset % _WORD_BYTES
-        pointers = []
-        value = data
-        count = max(len(data) - first, 0) // _WORD_BYTES
-        for index, word in enumerate(unpack_from(f"<{count}Q", data, first) if count else ()):
-            if self._table.is_pointer(word):
-                start = first + index * _WORD_BYTES
-                pointers.append(ArgumentPointer(offset_bytes=start, address=word, target=self._table.target(word)))
-                value = value[:start] + bytes(_WORD_BYTES) + value[start + _WORD_BYTES :]
-        return KernelArgument(offset_bytes=offset, size_bytes=len(data), value=value.hex(), pointers=tuple(pointers))
+        count = (len(data) - first) // _WORD_BYTES
+        pointers: list[ArgumentPointer] = []
+        value = data.hex()
+        if count > 0:
+            table = self._table
+            for index, word in enumerate(unpack_from(f"<{count}Q", data, first)):
+                if table.is_pointer(word):
+                    start = first + index * _WORD_BYTES
+                    pointers.append(ArgumentPointer(offset_bytes=start, address=word, target=table.target(word)))
+                    value = value[: 2 * start] + _ZERO_WORD + value[2 * (start + _WORD_BYTES) :]
+        return KernelArgument(offset_bytes=offset, size_bytes=len(data), value=value, pointers=tuple(pointers))
