@@ -92,6 +92,12 @@ def register(subparsers: Subparsers) -> None:
         "keys, prompts' lengths or sampling seeds, and the allocation that each pointer leads into; no contents of "
         "memory. Reading a graph takes about twice as long",
     )
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        help="with --arguments: leave every value and address of arguments out of the dump; it keeps which are "
+        "pointers, sizes, offsets and allocations",
+    )
     parser.add_argument("--no-host", action="store_true", help="omit host and process id from the dumps")
     parser.add_argument(
         "--signal",
@@ -154,6 +160,7 @@ def run(args: argparse.Namespace) -> int:
         host=not args.no_host,
         code=args.code,
         arguments=args.arguments,
+        redact=args.redact,
         demand=None if args.signal == "none" else args.signal,
     )
     settings.check()

@@ -176,7 +176,9 @@ def test_options_reach_the_process(setting: Setting) -> None:
     assert "program.py:1 <module>" in str(dump.extensions["sigcontract.record"]["stacks"])
 
 
-@pytest.mark.parametrize(("options", "values"), [([], None), (["--arguments"], ["2a000000"])])
+@pytest.mark.parametrize(
+    ("options", "values"), [([], None), (["--arguments"], ["2a000000"]), (["--arguments", "--redact"], [None])]
+)
 def test_arguments_are_in_the_dump_where_asked_for(
     setting: Setting, options: list[str], values: list[str | None] | None
 ) -> None:
@@ -429,6 +431,7 @@ def test_an_interpreter_without_sigcontract_says_so(setting: Setting) -> None:
         (["-o", "{}"], "no program given; put it after --, as in: sigcontract record -o dumps -- python x.py"),
         (["-o", "{}", "-m"], "-m needs a module name; `sigcontract record --help` shows the usage"),
         (["-o", "{}", "--label", "{size}", "--", "true"], "a label has no field 'size'"),
+        (["-o", "{}", "--redact", "--", "true"], "redact leaves out values of arguments, and none are recorded"),
         (
             ["-o", "{}", "--signal", "SIGNONE", "--", "true"],
             "no signal 'SIGNONE'; use one such as SIGUSR2, or none",

@@ -35,7 +35,7 @@ from sigcontract.driver.recording.labels import DEFAULT_LABEL, caller_of, check_
 from sigcontract.driver.recording.signals import EndHooks
 from sigcontract.driver.recording.torch_allocator import torch_blocks
 from sigcontract.driver.recording.writer import BackgroundWriter
-from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError
+from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError, UsageError
 from sigcontract.model import (
     Environment,
     GraphSignature,
@@ -43,6 +43,7 @@ from sigcontract.model import (
     LabeledGraph,
     NodeSignature,
     SignatureDump,
+    redacted_graph,
 )
 from sigcontract.wire import (
     save,
@@ -67,10 +68,14 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     code: CodeSource = "images"
     #: Whether to record what kernels are passed, see `sigcontract.driver.read_graph`.
     arguments: bool = False
+    #: Whether the dump leaves out the values of arguments, and keeps their layout and allocations.
+    redact: bool = False
 
     def check(self) -> None:
-        """Raise UsageError if an option is unknown."""
+        """Raise UsageError if an option is unknown, or has no effect."""
         check_label(self.label)
+        if self.redact and not self.arguments:
+            raise UsageError("redact leaves out values of arguments, and none are recorded; ask for arguments as well")
 
 
 class Recorder:
@@ -88,7 +93,7 @@ class Recorder:
     Raises
     ------
     UsageError
-        The label is not a valid template.
+        The label is not a valid template, or nothing is recorded that could be redacted.
     """
 
     def __init__(
@@ -259,7 +264,8 @@ class Recorder:
     def _read(self, graph: int) -> GraphSignature:
         wanted = self._options.arguments
         blocks = self._allocator_blocks() if wanted else None
-        return read_graph(graph, observations=self._observations, arguments=wanted, blocks=blocks)
+        signature = read_graph(graph, observations=self._observations, arguments=wanted, blocks=blocks)
+        return redacted_graph(signature) if self._options.redact else signature
 
     def _allocator_blocks(self) -> AllocatorBlocks | None:
         try:
@@ -368,6 +374,7 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
     host: bool = True,
     code: CodeSource = "images",
     arguments: bool = False,
+    redact: bool = False,
     signals: bool = False,
 ) -> Recorder:
     """Record every graph that this process instantiates until the recorder is closed.
@@ -382,6 +389,9 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
     arguments
         Whether to record what kernels are passed: every byte of their scalars and structs, which may hold secrets, and
         the allocations that pointers lead into, with the blocks of PyTorch's allocator.
+    redact
+        Whether to leave the values and addresses of arguments out of the file, and keep their layout, the allocations
+        and the offsets into them.
     signals
         Whether to write at once on SIGUSR2, and before SIGTERM or os._exit ends the process, as ``sigcontract record``
         does. The program's own handlers are left alone. Call from the main thread.
@@ -395,7 +405,7 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
     Raises
     ------
     UsageError
-        The label is not a valid template.
+        The label is not a valid template, or `redact` is asked for without `arguments`.
 
     Examples
     --------
@@ -412,7 +422,7 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
         stem, dot, suffixes = target.name.partition(".")
         return target.with_name(f"{stem}.pid{process_id}{dot}{suffixes}")
 
-    options = RecordOptions(label=label, stacks=stacks, host=host, code=code, arguments=arguments)
+    options = RecordOptions(label=label, stacks=stacks, host=host, code=code, arguments=arguments, redact=redact)
     recorder = Recorder(path_of, options).start()
     if signals:
         recorder.follow_signals(signal.SIGUSR2)

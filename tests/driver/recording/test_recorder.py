@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import sigcontract as sc
 from sigcontract.driver.observing.observations import Observations
@@ -21,6 +22,7 @@ from sigcontract.driver.recording import recorder as record
 from sigcontract.driver.recording.labels import DEFAULT_LABEL, check_label
 from sigcontract.driver.recording.recorder import EXTENSION, Recorder, RecordOptions, record_to
 from sigcontract.errors import DriverError, FileError, GraphReadError, MissingExtraError, ObserveError, UsageError
+from sigcontract.model.arguments import KernelArgument
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import KernelNodeSignature
@@ -230,6 +232,30 @@ def test_an_allocator_without_a_snapshot_is_a_problem_and_arguments_are_read(
             program.instantiate(1)
     assert reads == [(True, None)] * 2
     assert recorder.problems == ["no snapshot"]
+
+
+@pytest.mark.parametrize(("redact", "values"), [(False, {"2a000000"}), (True, {None})])
+def test_redacted_values_are_not_in_the_file(
+    path: Path, program: FakeProgram, monkeypatch: pytest.MonkeyPatch, redact: bool, values: set[str | None]
+) -> None:
+    argument = KernelArgument(offset_bytes=0, size_bytes=4, value="2a000000", pointers=())
+    monkeypatch.setitem(GRAPHS, 1, graph(structs.replace(kernel(), arguments=(argument,))))
+    with record_to(path, arguments=True, redact=redact):
+        program.instantiate(1)
+    (entry,) = dump_at(path).graphs
+    (node,) = entry.graph.kernel_nodes
+    assert node.arguments is not None
+    assert {one.value for one in node.arguments} == values
+    assert [(one.offset_bytes, one.size_bytes) for one in node.arguments] == [(0, 4)]
+    assert (b"2a000000" in path.read_bytes()) is not redact
+
+
+def test_nothing_to_redact_is_refused_before_anything_starts(path: Path, cupti: FakeCupti) -> None:
+    with pytest.raises(
+        UsageError, match="redact leaves out values of arguments, and none are recorded; ask for arguments as well"
+    ):
+        record_to(path, redact=True)
+    assert cupti.callback is None
 
 
 def test_a_graph_that_cannot_be_read_is_a_problem_of_its_own(
