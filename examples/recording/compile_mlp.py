@@ -1,6 +1,7 @@
 """A small net under torch.compile: Triton kernels that Inductor wrote, and cuBLASLt with a fused epilogue.
 
 Needs PyTorch, Triton and a GPU. Example: ``python -m examples.recording.compile_mlp examples/compile.dump.json``.
+Into a folder named ``arguments`` it writes what kernels are passed as well.
 """
 
 import torch
@@ -40,7 +41,7 @@ def main() -> None:
             with torch.cuda.graph(graph):
                 compiled(hidden, up, down, bias)
             graphs[f"mlp/bs={batch}"] = graph
-    write(path, graphs, "torch", "triton", "nvidia-cublas")
+    write(path, graphs, "torch", "triton", "nvidia-cublas", arguments="arguments" in path.parts)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 import sigcontract as sc
-from sigcontract.driver import environment, read_graph, read_profile
+from sigcontract.driver import environment, read_graph, read_profile, torch_blocks
 from sigcontract.model.dump import LabeledGraph
 
 __all__ = ["output_path", "write"]
@@ -22,7 +22,9 @@ def output_path(description: str | None) -> Path:
     return path
 
 
-def write(path: Path, graphs: Mapping[str, Any], *libraries: str, observations: Any = None) -> None:
+def write(
+    path: Path, graphs: Mapping[str, Any], *libraries: str, observations: Any = None, arguments: bool = False
+) -> None:
     """Read the graphs, in order, and write them under their labels."""
     here = environment()
     used = {"cuda-bindings", *libraries}
@@ -36,7 +38,15 @@ def write(path: Path, graphs: Mapping[str, Any], *libraries: str, observations: 
         profile=read_profile().id,
         complete=True,
         graphs=tuple(
-            LabeledGraph(label=label, graph=read_graph(graph, observations=observations))
+            LabeledGraph(
+                label=label,
+                graph=read_graph(
+                    graph,
+                    observations=observations,
+                    arguments=arguments,
+                    blocks=torch_blocks(graph) if arguments else None,
+                ),
+            )
             for label, graph in graphs.items()
         ),
         extensions={},

@@ -85,6 +85,19 @@ def register(subparsers: Subparsers) -> None:
         help="where machine code is read from: images that the program loads, as JIT compilers do; all: also fat "
         "binaries and PTX, which may lock up a program with threads (docs/observe.md); none (default: %(default)s)",
     )
+    parser.add_argument(
+        "--arguments",
+        action="store_true",
+        help="record what kernels are passed: every byte of every scalar and struct, which may hold secrets such as "
+        "keys, prompts' lengths or sampling seeds, and the allocation that each pointer leads into; no contents of "
+        "memory. Reading a graph takes about twice as long",
+    )
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        help="with --arguments: leave every value and address of arguments out of the dump; it keeps which are "
+        "pointers, sizes, offsets and allocations",
+    )
     parser.add_argument("--no-host", action="store_true", help="omit host and process id from the dumps")
     parser.add_argument(
         "--signal",
@@ -146,6 +159,8 @@ def run(args: argparse.Namespace) -> int:
         stacks=args.stacks,
         host=not args.no_host,
         code=args.code,
+        arguments=args.arguments,
+        redact=args.redact,
         demand=None if args.signal == "none" else args.signal,
     )
     settings.check()

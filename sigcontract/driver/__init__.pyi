@@ -19,6 +19,7 @@ from sigcontract.driver.observing import (
     observe as observe,
 )
 from sigcontract.driver.reading import (
+    AllocatorBlocks as AllocatorBlocks,
     environment as environment,
     read_graph as read_graph,
     read_profile as read_profile,
@@ -31,6 +32,7 @@ from sigcontract.driver.recording import (
     read_reports as read_reports,
     record_to as record_to,
     run_program as run_program,
+    torch_blocks as torch_blocks,
 )
 from sigcontract.profiles import (
     PROFILES as PROFILES,

@@ -166,6 +166,9 @@ class PointerAttribute(IntEnum):
     MEMORY_TYPE = 2
     IS_MANAGED = 8
     DEVICE_ORDINAL = 9
+    RANGE_START_ADDR = 11
+    RANGE_SIZE = 12
+    MEMPOOL_HANDLE = 17
 
 
 class DeviceAttribute(IntEnum):

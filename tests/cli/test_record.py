@@ -41,12 +41,17 @@ TORCH = """
 import threading
 from importlib import import_module
 import sitecustomize
+from msgspec.structs import replace
+from sigcontract.model.arguments import KernelArgument
 from tests.update.build import graph, kernel
 from tests.driver.fake_cupti import FakeProgram
 program = FakeProgram(sitecustomize.cupti)
 program.nodes = {n: [] for n in range(1, 9)}
-def read(handle, observations):
-    return graph(*[kernel(function=None) if handle == 7 else kernel()] * handle)
+def read(handle, observations, arguments, blocks):
+    node = kernel(function=None) if handle == 7 else kernel()
+    if arguments:
+        node = replace(node, arguments=(KernelArgument(offset_bytes=0, size_bytes=4, value="2a000000", pointers=()),))
+    return graph(*[node] * handle)
 record = import_module("sigcontract.driver.recording.recorder")
 record.read_graph = read
 saved, save = threading.Event(), record.save
@@ -169,6 +174,22 @@ def test_options_reach_the_process(setting: Setting) -> None:
     assert [entry.label for entry in dump.graphs] == ["r3/2"]
     assert (dump.environment.hostname, dump.environment.rank, dump.environment.world_size) == (None, 3, 8)
     assert "program.py:1 <module>" in str(dump.extensions["sigcontract.record"]["stacks"])
+
+
+@pytest.mark.parametrize(
+    ("options", "values"), [([], None), (["--arguments"], ["2a000000"]), (["--arguments", "--redact"], [None])]
+)
+def test_arguments_are_in_the_dump_where_asked_for(
+    setting: Setting, options: list[str], values: list[str | None] | None
+) -> None:
+    ended = setting.run(setting.command("import torch; torch.instantiate(1)", *options))
+    assert ended.returncode == 0, ended.stderr
+    (path,) = setting.dumps.iterdir()
+    dump = sc.load(path)
+    assert isinstance(dump, SignatureDump)
+    (node,) = dump.graphs[0].graph.kernel_nodes
+    assert (None if node.arguments is None else [one.value for one in node.arguments]) == values
+    assert (b"2a000000" in path.read_bytes()) is (values == ["2a000000"])
 
 
 @pytest.mark.parametrize(
@@ -410,6 +431,7 @@ def test_an_interpreter_without_sigcontract_says_so(setting: Setting) -> None:
         (["-o", "{}"], "no program given; put it after --, as in: sigcontract record -o dumps -- python x.py"),
         (["-o", "{}", "-m"], "-m needs a module name; `sigcontract record --help` shows the usage"),
         (["-o", "{}", "--label", "{size}", "--", "true"], "a label has no field 'size'"),
+        (["-o", "{}", "--redact", "--", "true"], "redact leaves out values of arguments, and none are recorded"),
         (
             ["-o", "{}", "--signal", "SIGNONE", "--", "true"],
             "no signal 'SIGNONE'; use one such as SIGUSR2, or none",

@@ -78,13 +78,21 @@ class GraphBuilder:
         block: tuple[int, int, int] = (32, 1, 1),
         shared: int = 0,
         arguments: Sequence[bytes] = (),
+        packed: bytes | None = None,
         attributes: Mapping[int, AttributeValue] | None = None,
         after: Sequence[Edge] = (),
     ) -> int:
-        """Add a kernel node, of a CUfunction or of a library's CUkernel, and set attributes of it."""
+        """Add a kernel node, of a CUfunction or of a library's CUkernel, and set attributes of it.
+
+        It takes its parameters one by one, or as a packed buffer (``extra``).
+        """
         kept = [create_string_buffer(argument, len(argument)) for argument in arguments]
         pointers = (c_void_p * max(len(kept), 1))(*map(addressof, kept))
         params = KernelNodeParams(None, *grid, *block, shared, addressof(pointers))
+        if packed is not None:
+            buffer, size = create_string_buffer(packed, len(packed)), c_uint64(len(packed))
+            extra = (c_uint64 * 5)(1, addressof(buffer), 2, addressof(size), 0)
+            params.kernelParams, params.extra = None, addressof(extra)
         if is_library_kernel:
             params.kern = function
         else:

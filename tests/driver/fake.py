@@ -42,13 +42,18 @@ def ptx(
     for the real driver as well; a cluster needs compute capability 9.0.
     """
     target = "sm_90" if cluster else "sm_70"
-    declared = ", ".join(f".param .b{size * 8} p{index}" for index, size in enumerate(parameters))
+    declared = ", ".join(f".param {_declared(size, f'p{index}')}" for index, size in enumerate(parameters))
     dims = f".explicitcluster .reqnctapercluster {cluster[0]}, {cluster[1]}, {cluster[2]}" if cluster else ""
     version = "7.8" if cluster else "6.3"
     return (
         f"// {code}\n.version {version}\n.target {target}\n.address_size 64\n"
         f".visible .entry {kernel}({declared}) {dims} {{ ret; }}\n"
     ).encode()
+
+
+def _declared(size: int, name: str) -> str:
+    """Declare a scalar of 1, 2, 4 or 8 bytes, or a struct."""
+    return f".b{size * 8} {name}" if size in (1, 2, 4, 8) else f".align {4 if size % 8 else 8} .b8 {name}[{size}]"
 
 
 class FakeDriver(FakeFunctions, FakeBuilding, FakeReading):

@@ -15,7 +15,7 @@ from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.cuda.functions import FUNCTIONS, Entry
 from sigcontract.driver.measuring.kernels import REPORT_BYTES
 from tests.driver.build import BUILD_FUNCTIONS
-from tests.driver.fake_state import FakeEdge, FakeExec, FakeFunction, FakeGraph, FakeLaunch, FakeNode
+from tests.driver.fake_state import FakeEdge, FakeExec, FakeFunction, FakeGraph, FakeLaunch, FakeMemory, FakeNode
 
 __all__ = [
     "ALLOC",
@@ -160,6 +160,8 @@ class FakeBase:
         self.functions: dict[int, FakeFunction] = {}
         self.kernels: dict[int, FakeFunction] = {}
         self.memory: dict[int, Any] = {}
+        #: What is not plain device memory of `memory`, by address.
+        self.memory_kinds: dict[int, FakeMemory] = {}
         self.streams: set[int] = set()
         self.events: set[int] = set()
         self.retained = 0

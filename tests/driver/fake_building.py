@@ -49,7 +49,7 @@ from tests.driver.fake_base import (
     entry,
     put,
 )
-from tests.driver.fake_state import KERNEL, FakeEdge, FakeGraph, FakeLaunch, FakeNode
+from tests.driver.fake_state import KERNEL, FakeEdge, FakeFunction, FakeGraph, FakeLaunch, FakeNode
 
 __all__ = ["FakeBuilding"]
 
@@ -78,16 +78,14 @@ class FakeBuilding(FakeBase):
         put(c_void_p, out, graph.handle)
 
     @entry("cuLaunchKernelEx")
-    def _launch_kernel(self, config: int, func: int, parameters: int, _extra: int) -> None:
+    def _launch_kernel(self, config: int, func: int, parameters: int | None, extra: int | None) -> None:
         self._context()
         asked = LaunchConfig.from_address(config)
         carried = (LaunchAttribute * asked.numAttrs).from_address(asked.attrs) if asked.numAttrs else ()
         attributes = {one.id: bytes(one.value) for one in carried}
         if any(not self._takes(attribute_id) for attribute_id in attributes):
             raise Refused(INVALID_VALUE)
-        grid = (asked.gridDimX, asked.gridDimY, asked.gridDimZ)
-        block = (asked.blockDimX, asked.blockDimY, asked.blockDimZ)
-        node = self._kernel_node(func, grid, block, asked.sharedMemBytes, parameters)
+        node = self._kernel_node(func, asked, parameters, extra)
         node.attributes = {one: value for one, value in attributes.items() if one not in LAUNCH_ONLY}
         if node.function is not None and any(node.function.required_cluster):
             # A captured launch shows the compiled cluster as its attribute; a node added by hand does not (measured).
@@ -129,21 +127,36 @@ class FakeBuilding(FakeBase):
             self._captures.setdefault(stream, Capture(graph)).pending.append(edge)
 
     def _kernel_node(
-        self, func: int, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, parameters: int
+        self, func: int, asked: LaunchConfig | KernelNodeParams, parameters: int | None, extra: int | None
     ) -> FakeNode:
         function = self._function(func)
+        grid = (asked.gridDimX, asked.gridDimY, asked.gridDimZ)
+        block = (asked.blockDimX, asked.blockDimY, asked.blockDimZ)
         if not all(grid) or not all(block):
             raise Refused(INVALID_VALUE)
-        pointers = (c_uint64 * max(len(function.parameters), 1)).from_address(parameters)
+        node = FakeNode(self._handle(), KERNEL, function=function)
+        node.preferred_clusters = self.compute_capability >= (10, 0)
+        node.params = {"grid": grid, "block": block, "shared": asked.sharedMemBytes}
+        if parameters is None and extra is not None:
+            self._pack(node, function, extra)
+            return node
+        pointers = (c_uint64 * max(len(function.parameters), 1)).from_address(parameters or 0)
         arguments = tuple(
             string_at(address, size) for address, (_offset, size) in zip(pointers, function.parameters, strict=False)
         )
-        node = FakeNode(self._handle(), KERNEL, function=function)
-        node.preferred_clusters = self.compute_capability >= (10, 0)
-        node.params = {"grid": grid, "block": block, "shared": shared, "arguments": arguments}
+        node.params["arguments"] = arguments
         copies = [create_string_buffer(argument, len(argument)) for argument in arguments]
         node.memory = [(c_void_p * max(len(copies), 1))(*map(addressof, copies)), *copies]
         return node
+
+    def _pack(self, node: FakeNode, function: FakeFunction, extra: int) -> None:
+        """Copy what CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE name, in this order."""
+        _pointer, buffer, _size, size_address, _end = (c_uint64 * 5).from_address(extra)
+        size = c_uint64(c_uint64.from_address(size_address).value)
+        packed = create_string_buffer(string_at(buffer, size.value), size.value)
+        node.extra = (c_uint64 * 5)(1, addressof(packed), 2, addressof(size), 0)
+        node.memory = [packed, size]
+        node.params["arguments"] = tuple(packed.raw[offset : offset + length] for offset, length in function.parameters)
 
     def _run(self, executable: int, node: FakeNode) -> None:
         function = node.runs_function
@@ -212,12 +225,10 @@ class FakeBuilding(FakeBase):
     @entry("cuGraphAddKernelNode")
     def _add_kernel(self, out: int, graph: int, dependencies: int, count: int, params: int) -> None:
         asked = KernelNodeParams.from_address(params)
-        grid = (asked.gridDimX, asked.gridDimY, asked.gridDimZ)
-        block = (asked.blockDimX, asked.blockDimY, asked.blockDimZ)
         func = asked.func or asked.kern
         if asked.func in self.kernels:  # a CUkernel cast to a CUfunction is for launches alone (measured)
             raise Refused(INVALID_HANDLE)
-        node = self._kernel_node(func, grid, block, asked.sharedMemBytes, asked.kernelParams)
+        node = self._kernel_node(func, asked, asked.kernelParams, asked.extra)
         self._add(self._graph(graph), node, dependencies, count, out)
 
     @entry("cuGraphKernelNodeSetAttribute")
@@ -288,7 +299,7 @@ class FakeBuilding(FakeBase):
         asked = MemAllocNodeParams.from_address(params)
         accesses = (MemAccessDesc * asked.accessDescCount)()
         memmove(accesses, asked.accessDescs, asked.accessDescCount * 12)
-        asked.dptr = self._handle() << 4
+        asked.dptr = 0x7E00_0000_0000 + 0x40 * (self._handle() & 0xFFFF_FFFF)
         node = FakeNode(self._handle(), ALLOC, memory=[accesses])
         kept = MemAllocNodeParams.from_buffer_copy(asked)
         kept.accessDescs = addressof(accesses)

@@ -26,7 +26,7 @@ from tests.driver.fake_base import (
     entry,
     put,
 )
-from tests.driver.fake_state import FakeFunction
+from tests.driver.fake_state import FakeFunction, FakeMemory
 
 __all__ = ["FakeFunctions"]
 
@@ -107,12 +107,13 @@ class FakeFunctions(FakeBase):
 
     def _load(self, image: bytes, handle: int) -> list[FakeFunction]:
         entry = re.compile(rb"\.entry\s+(\w+)\s*\(([^)]*)\)([^{]*)\{(.*?)\n?\}", re.DOTALL)
+        parameter = re.compile(rb"\.param\s+(?:\.align\s+(\d+)\s+)?\.[bus](\d+)\s*\w*(?:\[(\d+)\])?")
         found = []
         for name, declared, directives, body in entry.findall(image):
-            sizes = [int(bits) // 8 for bits in re.findall(rb"\.param\s+\.[bus](\d+)", declared)]
             offset, parameters = 0, []
-            for size in sizes:
-                offset = -(-offset // size) * size
+            for align, bits, count in parameter.findall(declared):
+                size = int(bits) // 8 * int(count or 1)
+                offset += -offset % int(align or size)
                 parameters.append((offset, size))
                 offset += size
             dims = re.search(rb"\.reqnctapercluster\s+(\d+)\s*,\s*(\d+)\s*,\s*(\d+)", directives)
@@ -254,12 +255,24 @@ class FakeFunctions(FakeBase):
 
     @entry("cuPointerGetAttributes")
     def _pointer_attributes(self, count: int, ids: int, places: int, address: int) -> None:
-        known = any(start <= address < start + len(block) for start, block in self.memory.items())
-        facts = {1: PRIMARY_CONTEXT, 2: 2, 8: 0, 9: 0} if known else {1: 0, 2: 0, 8: 0, 9: -2}
+        """Answer for an address; for one of no allocation with success, and zeros (cuda.h)."""
+        found = [start for start, block in self.memory.items() if start <= address < start + len(block)]
+        facts = {1: 0, 2: 0, 8: 0, 9: -2, 11: 0, 12: 0, 17: 0}
+        for start in found:
+            kind = self.memory_kinds.get(start, FakeMemory())
+            facts = {
+                1: PRIMARY_CONTEXT,
+                2: kind.memory_type,
+                8: int(kind.managed),
+                9: kind.device,
+                11: start if kind.has_range else 0,
+                12: len(self.memory[start]) if kind.has_range else 0,
+                17: kind.pool,
+            }
         for attribute, index in zip(
             (c_int * count).from_address(ids), (c_uint64 * count).from_address(places), strict=True
         ):
-            put(c_void_p if attribute == 1 else c_int, index, facts[attribute])
+            put(c_uint64 if attribute in (1, 11, 12, 17) else c_int, index, facts[attribute])
 
     @entry("cuStreamCreate")
     def _stream_create(self, out: int, _flags: int) -> None:

@@ -108,8 +108,8 @@ class FakeReading(FakeBase):
             *node.params["grid"],
             *node.params["block"],
             node.params["shared"],
-            addressof(node.memory[0]),
-            None,
+            None if node.extra is not None else addressof(node.memory[0]),
+            None if node.extra is None else addressof(node.extra),
             node.function.kern,
             PRIMARY_CONTEXT,
         )

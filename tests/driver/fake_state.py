@@ -12,6 +12,7 @@ __all__ = [
     "FakeFunction",
     "FakeGraph",
     "FakeLaunch",
+    "FakeMemory",
     "FakeNode",
     "FakeRun",
 ]
@@ -35,6 +36,18 @@ class FakeFunction:
     handle: int = 0
     kern: int = 0
     run: "Callable[[FakeLaunch], None] | None" = None
+
+
+@dataclass(frozen=True)
+class FakeMemory:
+    """What cuPointerGetAttributes answers for an allocation: plain device memory unless said otherwise."""
+
+    memory_type: int = 2  # CUmemorytype
+    device: int = 0
+    managed: bool = False
+    pool: int = 0
+    #: Whether the driver gives the range of the allocation.
+    has_range: bool = True
 
 
 @dataclass(eq=False)
@@ -61,6 +74,8 @@ class FakeNode:
     preferred_clusters: bool = False
     #: Memory that the driver owns and getters point into.
     memory: list[Any] = field(default_factory=list)
+    #: The list of a packed parameter buffer, where the node was made with one instead of kernelParams.
+    extra: Any = None
     #: Of a node in an executable, what it launches; may be older than what it holds.
     runs_function: FakeFunction | None = None
     stored_cluster: tuple[int, int, int] = NO_CLUSTER
@@ -153,6 +168,7 @@ class FakeGraph:
                 attributes=dict(node.attributes),
                 preferred_clusters=node.preferred_clusters,
                 memory=node.memory,
+                extra=node.extra,
                 runs_function=node.function,
                 stored_cluster=node.cluster,
                 runs_carveout=node.carveout,

@@ -1,4 +1,5 @@
 from sigcontract.driver.cuda.api import (
+    ArgumentAddresses as ArgumentAddresses,
     BuildApi as BuildApi,
     DriverApi as DriverApi,
     KernelLaunch as KernelLaunch,
@@ -33,4 +34,7 @@ from sigcontract.driver.cuda.library import (
     SUCCESS as SUCCESS,
     Library as Library,
     resolve_with_bindings as resolve_with_bindings,
+)
+from sigcontract.driver.cuda.parameter_buffer import (
+    ParameterBuffer as ParameterBuffer,
 )

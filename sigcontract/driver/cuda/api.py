@@ -17,6 +17,8 @@ from sigcontract.driver.cuda.layouts import (
 )
 
 __all__ = [
+    "AllocationAttributes",
+    "ArgumentAddresses",
     "AttributeColumn",
     "BuildApi",
     "DriverApi",
@@ -67,6 +69,32 @@ class PointerAttributes(NamedTuple):
     device_ordinal: int
     context: int
     managed: bool
+
+
+class AllocationAttributes(NamedTuple):
+    """cuPointerGetAttributes of one address: its allocation; zeros for memory unknown to CUDA."""
+
+    #: CU_POINTER_ATTRIBUTE_RANGE_START_ADDR and _RANGE_SIZE, in bytes.
+    start: int
+    size_bytes: int
+    #: CUmemorytype; 0 if the address belongs to no allocation.
+    memory_type: int
+    device_ordinal: int
+    managed: bool
+    #: Whether CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE is not null.
+    pooled: bool
+
+
+class ArgumentAddresses(NamedTuple):
+    """Where the driver keeps the arguments of kernel nodes, in the order of the nodes passed; 0 if null.
+
+    Valid until a node is changed or destroyed. The memory is the driver's: read it, never write it.
+    """
+
+    #: CUDA_KERNEL_NODE_PARAMS.kernelParams of each node.
+    kernel_params: list[int]
+    #: CUDA_KERNEL_NODE_PARAMS.extra of each node.
+    extra: list[int]
 
 
 class KernelLaunch(NamedTuple):
@@ -148,6 +176,10 @@ class ReadApi(Protocol):
         """
         ...
 
+    def kernel_params_and_arguments(self, nodes: Sequence[int]) -> tuple[bytes, ArgumentAddresses]:
+        """cuGraphKernelNodeGetParams of each node: as `kernel_params`, and where the arguments are."""
+        ...
+
     def kernel_attributes(self, nodes: Sequence[int], attribute_ids: Sequence[int]) -> list[AttributeColumn]:
         """cuGraphKernelNodeGetAttribute of each node: a column per id. A refusal is a result, other failures raise."""
         ...
@@ -202,6 +234,14 @@ class ReadApi(Protocol):
 
     def pointer_attributes(self, address: int) -> PointerAttributes | None:
         """cuPointerGetAttributes, or None if the driver refuses."""
+        ...
+
+    def allocation_attributes(self, address: int) -> AllocationAttributes | None:
+        """cuPointerGetAttributes of the allocation that contains an address, or None if the driver refuses."""
+        ...
+
+    def code_address(self) -> int:
+        """Address of a driver function, in the region of virtual memory where the process maps libraries and memory."""
         ...
 
     def kernel_name(self, kern: int) -> bytes:

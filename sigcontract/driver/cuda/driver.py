@@ -20,7 +20,14 @@ from functools import cache
 from itertools import repeat, starmap
 from typing import Any
 
-from sigcontract.driver.cuda.api import AttributeColumn, EdgeBlock, PointerAttributes, UpdateOutcome
+from sigcontract.driver.cuda.api import (
+    AllocationAttributes,
+    ArgumentAddresses,
+    AttributeColumn,
+    EdgeBlock,
+    PointerAttributes,
+    UpdateOutcome,
+)
 from sigcontract.driver.cuda.build_calls import BuildCalls
 from sigcontract.driver.cuda.layouts import (
     ATTRIBUTE_VALUE_BYTES,
@@ -63,6 +70,16 @@ _POINTER_ATTRIBUTES = (
     PointerAttribute.IS_MANAGED,
     PointerAttribute.DEVICE_ORDINAL,
 )
+#: In the order that `allocation_attributes` unpacks.
+_ALLOCATION_ATTRIBUTES = (
+    PointerAttribute.RANGE_START_ADDR,
+    PointerAttribute.RANGE_SIZE,
+    PointerAttribute.MEMORY_TYPE,
+    PointerAttribute.DEVICE_ORDINAL,
+    PointerAttribute.IS_MANAGED,
+    PointerAttribute.MEMPOOL_HANDLE,
+)
+_ALLOCATION_IDS = (c_int * len(_ALLOCATION_ATTRIBUTES))(*_ALLOCATION_ATTRIBUTES)
 _KERNEL_PARAMS_WORD = KernelNodeParams.kernelParams.offset // 8
 _EXTRA_WORD = KernelNodeParams.extra.offset // 8
 _KERNEL_NODE_WORDS = KERNEL_NODE_PARAMS_BYTES // 8
@@ -171,13 +188,20 @@ class CudaDriver(BuildCalls):
 
     def kernel_params(self, nodes: Sequence[int]) -> bytes:
         """cuGraphKernelNodeGetParams of each node: 72 bytes each, kernelParams and extra zeroed."""
+        return _without_addresses(self._kernel_param_words(nodes), len(nodes))
+
+    def kernel_params_and_arguments(self, nodes: Sequence[int]) -> tuple[bytes, ArgumentAddresses]:
+        """cuGraphKernelNodeGetParams of each node: as `kernel_params`, and where the arguments are."""
+        words = self._kernel_param_words(nodes)
+        addresses = ArgumentAddresses(
+            words[_KERNEL_PARAMS_WORD::_KERNEL_NODE_WORDS].tolist(), words[_EXTRA_WORD::_KERNEL_NODE_WORDS].tolist()
+        )
+        return _without_addresses(words, len(nodes)), addresses
+
+    def _kernel_param_words(self, nodes: Sequence[int]) -> "memoryview[int]":
         params = (c_uint64 * (_KERNEL_NODE_WORDS * len(nodes)))()
         self._call_all("cuGraphKernelNodeGetParams", nodes, _slots(params, KERNEL_NODE_PARAMS_BYTES, len(nodes)))
-        words = memoryview(params).cast("B").cast("Q")
-        zeros = memoryview(bytes(8 * len(nodes))).cast("Q")
-        words[_KERNEL_PARAMS_WORD::_KERNEL_NODE_WORDS] = zeros
-        words[_EXTRA_WORD::_KERNEL_NODE_WORDS] = zeros
-        return bytes(words)
+        return memoryview(params).cast("B").cast("Q")
 
     def kernel_attributes(self, nodes: Sequence[int], attribute_ids: Sequence[int]) -> list[AttributeColumn]:
         """cuGraphKernelNodeGetAttribute of each node: a column per id. A refusal is a result, other failures raise."""
@@ -270,6 +294,23 @@ class CudaDriver(BuildCalls):
         if result != SUCCESS:
             return None
         return PointerAttributes(memory_type.value, ordinal.value, context.value or 0, bool(managed.value))
+
+    def allocation_attributes(self, address: int) -> AllocationAttributes | None:
+        """cuPointerGetAttributes of the allocation that contains an address, or None if the driver refuses."""
+        start, size, memory_type, ordinal = c_void_p(), c_size_t(), c_uint(), c_int()
+        managed, pool = c_uint(), c_void_p()
+        outs = (start, size, memory_type, ordinal, managed, pool)
+        addresses = (c_void_p * len(outs))(*map(addressof, outs))
+        result = self.library.result_of("cuPointerGetAttributes", len(outs), _ALLOCATION_IDS, addresses, address)
+        if result != SUCCESS:
+            return None
+        return AllocationAttributes(
+            start.value or 0, size.value, memory_type.value, ordinal.value, bool(managed.value), bool(pool.value)
+        )
+
+    def code_address(self) -> int:
+        """Address of a driver function, in the region of virtual memory where the process maps libraries and memory."""
+        return self.library.require("cuGraphGetNodes")
 
     # Functions
 
@@ -380,6 +421,14 @@ def _slots(buffer: "Array[Any]", stride: int, count: int) -> "map[Any]":
     """Return one pointer argument per node, `stride` bytes apart in the buffer."""
     start = addressof(buffer)
     return map(_to_pointer, range(start, start + count * stride, stride))
+
+
+def _without_addresses(words: "memoryview[int]", count: int) -> bytes:
+    """Return the parameters of `count` kernel nodes, kernelParams and extra zeroed in our copy."""
+    zeros = memoryview(bytes(8 * count)).cast("Q")
+    words[_KERNEL_PARAMS_WORD::_KERNEL_NODE_WORDS] = zeros
+    words[_EXTRA_WORD::_KERNEL_NODE_WORDS] = zeros
+    return bytes(words)
 
 
 @cache

@@ -1,3 +1,6 @@
+from sigcontract.driver.reading.allocations import (
+    AllocatorBlocks as AllocatorBlocks,
+)
 from sigcontract.driver.reading.attribute_values import (
     ATTRIBUTE_CUDA_VERSION as ATTRIBUTE_CUDA_VERSION,
     encode_attribute as encode_attribute,

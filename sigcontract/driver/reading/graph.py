@@ -9,8 +9,10 @@ from sigcontract.driver.cuda import (
     default_driver,
     graph_handle,
 )
+from sigcontract.driver.reading.allocations import AllocationTable, AllocatorBlocks
+from sigcontract.driver.reading.arguments import ArgumentReader
 from sigcontract.driver.reading.kernel_nodes import KernelNodeReader
-from sigcontract.driver.reading.node_readers import NODE_READERS, body_graphs, hex64
+from sigcontract.driver.reading.node_readers import NODE_READERS, add_graph_memory, body_graphs, hex64, with_targets
 from sigcontract.errors import DriverCallError, GraphReadError
 from sigcontract.model import (
     ChildGraphNode,
@@ -29,7 +31,12 @@ __all__ = ["read_graph"]
 
 
 def read_graph(
-    graph: object, *, driver: ReadApi | None = None, observations: LaunchObservations | None = None
+    graph: object,
+    *,
+    driver: ReadApi | None = None,
+    observations: LaunchObservations | None = None,
+    arguments: bool = False,
+    blocks: AllocatorBlocks | None = None,
 ) -> GraphSignature:
     """Read a live CUDA graph, without changing it or memory owned by the driver.
 
@@ -42,6 +49,14 @@ def read_graph(
         The driver to query; by default this process's own.
     observations
         Observed launches that created the graph; they supply attributes that nodes do not return.
+    arguments
+        Whether to read what each kernel is passed: every byte of its scalars and structs, which may hold secrets, and
+        the allocations that its pointers, copies and memsets lead into. A kernel's ``arguments`` stay None if its
+        function reports no parameter layout (before CUDA 12.4), if the node's buffer does not fit that layout, or if
+        the driver refuses to answer for a word of it. Allocations are asked for once per read: one that
+        is freed or made by another thread meanwhile may be reported as it was before.
+    blocks
+        Blocks of a framework's allocator, joined to the pointers, such as `torch_blocks`; unused without `arguments`.
 
     Returns
     -------
@@ -60,15 +75,17 @@ def read_graph(
     """
     handle = graph_handle(graph)
     api = driver if driver is not None else default_driver()
-    return _GraphReader(api, observations).read(handle, 0)
+    table = AllocationTable(api, blocks) if arguments else None
+    return _GraphReader(api, observations, table).read(handle, 0)
 
 
 class _GraphReader:
     """One read; properties of functions are reused in child graphs."""
 
-    def __init__(self, api: ReadApi, observations: LaunchObservations | None) -> None:
+    def __init__(self, api: ReadApi, observations: LaunchObservations | None, table: AllocationTable | None) -> None:
         self._api = api
-        self._kernels = KernelNodeReader(api, observations)
+        self._table = table
+        self._kernels = KernelNodeReader(api, observations, None if table is None else ArgumentReader(table))
 
     def read(self, graph: int, depth: int) -> GraphSignature:
         if depth > MAX_GRAPH_DEPTH:
@@ -82,6 +99,8 @@ class _GraphReader:
         types = self._api.node_types(handles) if handles else []
         kernel_indices = [index for index, node_type in enumerate(types) if node_type == KernelNodeSignature.node_type]
         nodes: list[NodeSignature | None] = [None] * len(handles)
+        if self._table is not None:
+            add_graph_memory(self._api, zip(handles, types, strict=True), self._table)
         kernels = self._kernels.read([handles[index] for index in kernel_indices])
         for index, kernel in zip(kernel_indices, kernels, strict=True):
             nodes[index] = kernel
@@ -97,7 +116,8 @@ class _GraphReader:
         if node_type == ConditionalNode.node_type:
             return self._conditional(handle, depth)
         read = NODE_READERS.get(node_type)
-        return OpaqueNode(type=node_type) if read is None else read(self._api, handle)
+        node = OpaqueNode(type=node_type) if read is None else read(self._api, handle)
+        return node if self._table is None else with_targets(node, self._table)
 
     def _conditional(self, handle: int, depth: int) -> ConditionalNode:
         params = self._api.conditional_params(handle)

@@ -15,6 +15,7 @@ from sigcontract.driver.cuda import (
     LaunchObservations,
     ReadApi,
 )
+from sigcontract.driver.reading.arguments import ArgumentReader
 from sigcontract.driver.reading.attribute_values import (
     ATTRIBUTE_CUDA_VERSION,
     ZERO_WHERE_NOT_PASSED,
@@ -54,11 +55,16 @@ class KernelNodeReader:
         The driver.
     observations
         Observed launches, or None.
+    arguments
+        Adds the arguments; None: they are not read.
     """
 
-    def __init__(self, api: ReadApi, observations: LaunchObservations | None) -> None:
+    def __init__(
+        self, api: ReadApi, observations: LaunchObservations | None, arguments: ArgumentReader | None = None
+    ) -> None:
         self._api = api
         self._observations = observations
+        self._arguments = arguments
         self._driver_version = api.driver_version()
         self._functions: dict[tuple[int, int], _Function] = {}
         self._readable: set[int] = set()
@@ -71,7 +77,13 @@ class KernelNodeReader:
         return signatures
 
     def _read_chunk(self, nodes: Sequence[int]) -> Iterable[KernelNodeSignature]:
-        params = _rows(self._api.kernel_params(nodes), KERNEL_NODE_PARAMS_BYTES)
+        if self._arguments is None:
+            return self._records(nodes, self._api.kernel_params(nodes))
+        params, addresses = self._api.kernel_params_and_arguments(nodes)
+        return self._arguments.with_arguments(list(self._records(nodes, params)), addresses)
+
+    def _records(self, nodes: Sequence[int], all_params: bytes) -> Iterable[KernelNodeSignature]:
+        params = _rows(all_params, KERNEL_NODE_PARAMS_BYTES)
         self._meet_functions(dict(zip(params, nodes, strict=True)))
         ids = sorted(self._readable)
         same: dict[int, bytes] = {}

@@ -1,8 +1,10 @@
 """Nodes that are neither kernels nor graphs: one reader per CUgraphNodeType."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from ctypes import c_uint64
 from typing import Any
+
+from msgspec.structs import replace
 
 from sigcontract.driver.cuda import (
     ConditionalNodeParams,
@@ -11,6 +13,7 @@ from sigcontract.driver.cuda import (
     ReadApi,
     StreamBatchMemOpParams,
 )
+from sigcontract.driver.reading.allocations import AllocationTable
 from sigcontract.driver.reading.attribute_values import exact
 from sigcontract.model import (
     BatchMemOpNode,
@@ -25,6 +28,7 @@ from sigcontract.model import (
     MemcpyNode,
     MemcpyOperand,
     MemFreeNode,
+    MemLocationType,
     MemOp,
     MemoryType,
     MemsetNode,
@@ -33,7 +37,7 @@ from sigcontract.model import (
     StreamMemOp,
 )
 
-__all__ = ["NODE_READERS", "PlainNode", "body_graphs", "hex64"]
+__all__ = ["NODE_READERS", "PlainNode", "add_graph_memory", "body_graphs", "hex64", "with_targets"]
 
 PlainNode = (
     MemcpyNode
@@ -68,6 +72,33 @@ def body_graphs(params: ConditionalNodeParams) -> list[int]:
     if not params.phGraph_out:
         return [0] * params.size
     return list((c_uint64 * params.size).from_address(params.phGraph_out))
+
+
+def add_graph_memory(api: ReadApi, nodes: Iterable[tuple[int, int]], table: AllocationTable) -> None:
+    """Make the memory known that nodes allocate, before others that use it are read; nodes with their types."""
+    for handle, node_type in nodes:
+        node = _mem_alloc(api, handle) if node_type == MemAllocNode.node_type else None
+        if isinstance(node, MemAllocNode):
+            on_device = node.location_type == MemLocationType.DEVICE
+            table.add_graph_memory(node.address, node.size_bytes, node.location_id if on_device else None)
+
+
+def with_targets(node: PlainNode, table: AllocationTable) -> PlainNode:
+    """Return a node with the allocations that its operands are in."""
+
+    def targeted(pointer: PointerFacts | None, address: int) -> PointerFacts | None:
+        return None if pointer is None else replace(pointer, target=table.target(address))
+
+    if isinstance(node, MemsetNode):
+        return replace(node, pointer=targeted(node.pointer, node.destination))
+    if isinstance(node, MemcpyNode):
+        source, destination = node.source, node.destination
+        return replace(
+            node,
+            source=replace(source, pointer=targeted(source.pointer, source.address)),
+            destination=replace(destination, pointer=targeted(destination.pointer, destination.address)),
+        )
+    return node
 
 
 def _memcpy(api: ReadApi, node: int) -> MemcpyNode:

@@ -15,3 +15,6 @@ from sigcontract.driver.recording.program import (
 from sigcontract.driver.recording.recorder import (
     record_to as record_to,
 )
+from sigcontract.driver.recording.torch_allocator import (
+    torch_blocks as torch_blocks,
+)

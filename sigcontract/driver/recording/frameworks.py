@@ -7,6 +7,7 @@ import functools
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from contextvars import ContextVar
 from ctypes import byref, c_int, c_uint64, c_void_p
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -19,7 +20,10 @@ from sigcontract.driver.cuda import (
 )
 from sigcontract.errors import DriverError
 
-__all__ = ["AfterImport", "Recording", "distributed_rank", "watch_frameworks"]
+__all__ = ["AfterImport", "Recording", "distributed_rank", "instantiating_graph", "watch_frameworks"]
+
+#: The ``torch.cuda.CUDAGraph`` whose method is running on this thread.
+_TORCH_GRAPH: ContextVar[object] = ContextVar("_TORCH_GRAPH", default=None)
 
 
 class Recording(Protocol):
@@ -119,12 +123,7 @@ def _wrap(owner: Any, name: str, recording: Recording, until: ExitStack, action:
             recording.complain(f"{type(error).__name__} before {original.__name__}: {error}")
         return original(*args, **kwargs)
 
-    def unwrap() -> None:
-        if getattr(owner, name, None) is wrapped:  # unless something else has wrapped it since
-            setattr(owner, name, original)
-
-    setattr(owner, name, wrapped)
-    until.callback(unwrap)
+    _replace(owner, name, original, wrapped, until)
 
 
 def _wrap_torch_capture(recording: Recording, until: ExitStack, module: Any) -> None:
@@ -136,7 +135,41 @@ def _wrap_torch_capture(recording: Recording, until: ExitStack, module: Any) -> 
             if graph:
                 recording.add(graph)
 
-    _wrap(getattr(module, "CUDAGraph", None), "capture_end", recording, until, add_captured)
+    graph_class = getattr(module, "CUDAGraph", None)
+    _wrap(graph_class, "capture_end", recording, until, add_captured)
+    for name in ("capture_end", "instantiate"):
+        _wrap_method_of_graph(graph_class, name, until)
+
+
+def _wrap_method_of_graph(graph_class: Any, name: str, until: ExitStack) -> None:
+    """Remember the graph during the method, which instantiates it."""
+    original = getattr(graph_class, name, None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def wrapped(graph: Any, *args: Any, **kwargs: Any) -> Any:
+        token = _TORCH_GRAPH.set(graph)
+        try:
+            return original(graph, *args, **kwargs)
+        finally:
+            _TORCH_GRAPH.reset(token)
+
+    _replace(graph_class, name, original, wrapped, until)
+
+
+def _replace(owner: Any, name: str, original: Any, wrapped: Any, until: ExitStack) -> None:
+    def unwrap() -> None:
+        if getattr(owner, name, None) is wrapped:  # unless something else has wrapped it since
+            setattr(owner, name, original)
+
+    setattr(owner, name, wrapped)
+    until.callback(unwrap)
+
+
+def instantiating_graph() -> object:
+    """Return the ``torch.cuda.CUDAGraph`` that PyTorch instantiates on this thread now; None if none, or unknown."""
+    return _TORCH_GRAPH.get()
 
 
 def _captured_graph(stream: int) -> int:

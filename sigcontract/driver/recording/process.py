@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 from sigcontract.driver.recording.dump_names import DEFAULT_NAME, check_name, dump_path
-from sigcontract.driver.recording.labels import check_label
 from sigcontract.driver.recording.recorder import Recorder, RecordOptions
 from sigcontract.errors import SigcontractError, UsageError
 from sigcontract.wire import (
@@ -40,8 +39,8 @@ class RecordSettings(RecordOptions, frozen=True, kw_only=True, forbid_unknown_fi
     demand: str | None = "SIGUSR2"
 
     def check(self) -> None:
-        """Raise UsageError if a setting is unknown."""
-        check_label(self.label)
+        """Raise UsageError if a setting is unknown, or has no effect."""
+        super().check()
         check_name(self.name)
         if self.demand is not None and self.demand not in signal.Signals.__members__:
             raise UsageError(f"no signal {self.demand!r}; use one such as SIGUSR2, or none")

@@ -25,15 +25,17 @@ from sigcontract.driver.observing import (
     release,
 )
 from sigcontract.driver.reading import (
+    AllocatorBlocks,
     environment,
     read_graph,
     read_profile,
 )
-from sigcontract.driver.recording.frameworks import distributed_rank, watch_frameworks
+from sigcontract.driver.recording.frameworks import distributed_rank, instantiating_graph, watch_frameworks
 from sigcontract.driver.recording.labels import DEFAULT_LABEL, caller_of, check_label, program_frames, stack_lines
 from sigcontract.driver.recording.signals import EndHooks
+from sigcontract.driver.recording.torch_allocator import torch_blocks
 from sigcontract.driver.recording.writer import BackgroundWriter
-from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError
+from sigcontract.errors import DriverError, MissingExtraError, ObserveError, SigcontractError, UsageError
 from sigcontract.model import (
     Environment,
     GraphSignature,
@@ -41,6 +43,7 @@ from sigcontract.model import (
     LabeledGraph,
     NodeSignature,
     SignatureDump,
+    redacted_graph,
 )
 from sigcontract.wire import (
     save,
@@ -63,6 +66,16 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     host: bool = True
     #: Where machine code is taken from, see `sigcontract.driver.observe`.
     code: CodeSource = "images"
+    #: Whether to record what kernels are passed, see `sigcontract.driver.read_graph`.
+    arguments: bool = False
+    #: Whether the dump leaves out the values of arguments, and keeps their layout and allocations.
+    redact: bool = False
+
+    def check(self) -> None:
+        """Raise UsageError if an option is unknown, or has no effect."""
+        check_label(self.label)
+        if self.redact and not self.arguments:
+            raise UsageError("redact leaves out values of arguments, and none are recorded; ask for arguments as well")
 
 
 class Recorder:
@@ -80,7 +93,7 @@ class Recorder:
     Raises
     ------
     UsageError
-        The label is not a valid template.
+        The label is not a valid template, or nothing is recorded that could be redacted.
     """
 
     def __init__(
@@ -89,7 +102,7 @@ class Recorder:
         options: RecordOptions,
         on_write: "Callable[[Recorder], object] | None" = None,
     ) -> None:
-        check_label(options.label)
+        options.check()
         self._path_of = path_of
         self._options = options
         self._on_write = on_write
@@ -237,7 +250,7 @@ class Recorder:
             order = self._seen
             self._seen += 1
             try:
-                signature = self._interned(read_graph(graph, observations=self._observations))
+                signature = self._interned(self._read(graph))
                 graph_id = self._observations.graph_id(graph) if self._observations is not None else None
             except SigcontractError as error:
                 self._problems.append(f"graph {order} could not be read: {error}")
@@ -247,6 +260,19 @@ class Recorder:
             self._writer.wake()
         if order == 0 and self._on_write is not None:
             self._on_write(self)  # so a forked child that dies before its first write is known to have graphs
+
+    def _read(self, graph: int) -> GraphSignature:
+        wanted = self._options.arguments
+        blocks = self._allocator_blocks() if wanted else None
+        signature = read_graph(graph, observations=self._observations, arguments=wanted, blocks=blocks)
+        return redacted_graph(signature) if self._options.redact else signature
+
+    def _allocator_blocks(self) -> AllocatorBlocks | None:
+        try:
+            return torch_blocks(instantiating_graph())
+        except DriverError as error:
+            self.complain(str(error))
+            return None
 
     def _keep(self, order: int, graph_id: int | None, signature: GraphSignature) -> None:
         stack = program_frames()
@@ -347,6 +373,8 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
     stacks: bool = False,
     host: bool = True,
     code: CodeSource = "images",
+    arguments: bool = False,
+    redact: bool = False,
     signals: bool = False,
 ) -> Recorder:
     """Record every graph that this process instantiates until the recorder is closed.
@@ -358,6 +386,12 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
         process id in the name.
     label, stacks, host, code
         As `RecordOptions`.
+    arguments
+        Whether to record what kernels are passed: every byte of their scalars and structs, which may hold secrets, and
+        the allocations that pointers lead into, with the blocks of PyTorch's allocator.
+    redact
+        Whether to leave the values and addresses of arguments out of the file, and keep their layout, the allocations
+        and the offsets into them.
     signals
         Whether to write at once on SIGUSR2, and before SIGTERM or os._exit ends the process, as ``sigcontract record``
         does. The program's own handlers are left alone. Call from the main thread.
@@ -371,7 +405,7 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
     Raises
     ------
     UsageError
-        The label is not a valid template.
+        The label is not a valid template, or `redact` is asked for without `arguments`.
 
     Examples
     --------
@@ -388,7 +422,8 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
         stem, dot, suffixes = target.name.partition(".")
         return target.with_name(f"{stem}.pid{process_id}{dot}{suffixes}")
 
-    recorder = Recorder(path_of, RecordOptions(label=label, stacks=stacks, host=host, code=code)).start()
+    options = RecordOptions(label=label, stacks=stacks, host=host, code=code, arguments=arguments, redact=redact)
+    recorder = Recorder(path_of, options).start()
     if signals:
         recorder.follow_signals(signal.SIGUSR2)
     return recorder

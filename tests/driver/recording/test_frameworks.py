@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sigcontract.driver.recording import frameworks as record_frameworks
-from sigcontract.driver.recording.frameworks import AfterImport, distributed_rank, watch_frameworks
+from sigcontract.driver.recording.frameworks import AfterImport, distributed_rank, instantiating_graph, watch_frameworks
 
 PROFILER = """
 def _prepare_profiler(config, activities=()):
@@ -18,10 +18,16 @@ def _prepare_profiler(config, activities=()):
 """
 GRAPHS = """
 import torch
+from sigcontract.driver.recording.frameworks import instantiating_graph
+seen = []
 class CUDAGraph:
     def capture_end(self):
         "End."
+        seen.append(instantiating_graph())
         return "ended"
+    def instantiate(self):
+        seen.append(instantiating_graph())
+        raise RuntimeError("no graph")
 """
 CUDA = """
 def current_stream():
@@ -134,6 +140,20 @@ def test_captures_of_torch_are_recorded_where_cupti_does_not_tell(
     assert graphs.CUDAGraph().capture_end() == "ended"
     assert recording.added == added
     assert streams == ([] if observing else [0x77])
+
+
+def test_the_graph_whose_method_instantiates_is_known_while_it_runs(recording: Recording, until: ExitStack) -> None:
+    watch_frameworks(recording, until)
+    graphs = importlib.import_module("torch.cuda.graphs")
+    one, two = graphs.CUDAGraph(), graphs.CUDAGraph()
+    assert one.capture_end() == "ended"
+    with pytest.raises(RuntimeError, match="no graph"):
+        two.instantiate()
+    assert graphs.seen == [one, two]
+    assert instantiating_graph() is None
+    until.close()
+    one.capture_end()
+    assert graphs.seen == [one, two, None]
 
 
 def test_a_fault_of_recording_stays_out_of_the_program(

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import sigcontract as sc
 from sigcontract.driver.observing.observations import Observations
@@ -20,7 +21,8 @@ from sigcontract.driver.observing.session import observe
 from sigcontract.driver.recording import recorder as record
 from sigcontract.driver.recording.labels import DEFAULT_LABEL, check_label
 from sigcontract.driver.recording.recorder import EXTENSION, Recorder, RecordOptions, record_to
-from sigcontract.errors import FileError, GraphReadError, MissingExtraError, ObserveError, UsageError
+from sigcontract.errors import DriverError, FileError, GraphReadError, MissingExtraError, ObserveError, UsageError
+from sigcontract.model.arguments import KernelArgument
 from sigcontract.model.dump import SignatureDump
 from sigcontract.model.graph import GraphSignature
 from sigcontract.model.nodes import KernelNodeSignature
@@ -35,15 +37,20 @@ GRAPHS = {1: graph(kernel()), 2: graph(kernel(), kernel(grid=9)), 3: graph(kerne
 
 
 @pytest.fixture(autouse=True)
-def _readable_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(handle: int, *, observations: Observations | None) -> GraphSignature:
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, object]]:
+    """Make graphs readable; return whether arguments were asked for, and with which blocks, by read."""
+    reads: list[tuple[bool, object]] = []
+
+    def read(handle: int, *, observations: Observations | None, arguments: bool, blocks: object) -> GraphSignature:
         del observations
+        reads.append((arguments, blocks))
         if handle not in GRAPHS:
             raise GraphReadError("it is none")
         return GRAPHS[handle]
 
     monkeypatch.setattr(record, "read_graph", read)
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    return reads
 
 
 @pytest.fixture
@@ -193,6 +200,62 @@ def test_a_dump_may_leave_host_and_process_out(path: Path, program: FakeProgram)
         program.instantiate(1)
     where = dump_at(path).environment
     assert (where.hostname, where.process_id) == (None, None)
+
+
+def test_arguments_are_read_where_asked_for_with_the_blocks_of_the_allocator(
+    path: Path, program: FakeProgram, monkeypatch: pytest.MonkeyPatch, reads: list[tuple[bool, object]]
+) -> None:
+    blocks, graphs = object(), []
+
+    def torch_blocks(graph: object) -> object:
+        graphs.append(graph)
+        return blocks
+
+    monkeypatch.setattr(record, "torch_blocks", torch_blocks)
+    monkeypatch.setattr(record, "instantiating_graph", lambda: "a graph of torch")
+    for wanted in (False, True):
+        with record_to(path, arguments=wanted):
+            program.instantiate(1)
+    assert reads == [(False, None), (True, blocks)]
+    assert graphs == ["a graph of torch"]
+
+
+def test_an_allocator_without_a_snapshot_is_a_problem_and_arguments_are_read(
+    path: Path, program: FakeProgram, monkeypatch: pytest.MonkeyPatch, reads: list[tuple[bool, object]]
+) -> None:
+    def torch_blocks(_graph: object) -> object:
+        raise DriverError("no snapshot")
+
+    monkeypatch.setattr(record, "torch_blocks", torch_blocks)
+    with record_to(path, arguments=True) as recorder:
+        for _ in range(2):
+            program.instantiate(1)
+    assert reads == [(True, None)] * 2
+    assert recorder.problems == ["no snapshot"]
+
+
+@pytest.mark.parametrize(("redact", "values"), [(False, {"2a000000"}), (True, {None})])
+def test_redacted_values_are_not_in_the_file(
+    path: Path, program: FakeProgram, monkeypatch: pytest.MonkeyPatch, redact: bool, values: set[str | None]
+) -> None:
+    argument = KernelArgument(offset_bytes=0, size_bytes=4, value="2a000000", pointers=())
+    monkeypatch.setitem(GRAPHS, 1, graph(structs.replace(kernel(), arguments=(argument,))))
+    with record_to(path, arguments=True, redact=redact):
+        program.instantiate(1)
+    (entry,) = dump_at(path).graphs
+    (node,) = entry.graph.kernel_nodes
+    assert node.arguments is not None
+    assert {one.value for one in node.arguments} == values
+    assert [(one.offset_bytes, one.size_bytes) for one in node.arguments] == [(0, 4)]
+    assert (b"2a000000" in path.read_bytes()) is not redact
+
+
+def test_nothing_to_redact_is_refused_before_anything_starts(path: Path, cupti: FakeCupti) -> None:
+    with pytest.raises(
+        UsageError, match="redact leaves out values of arguments, and none are recorded; ask for arguments as well"
+    ):
+        record_to(path, redact=True)
+    assert cupti.callback is None
 
 
 def test_a_graph_that_cannot_be_read_is_a_problem_of_its_own(
@@ -363,7 +426,7 @@ from tests.update.build import graph, kernel
 from tests.driver.fake_cupti import FakeCupti, FakeProgram
 fake = FakeCupti()
 import_module("sigcontract.driver.observing.session").Cupti = lambda: fake
-record.read_graph = lambda handle, observations: graph(*[kernel()] * handle)
+record.read_graph = lambda handle, **_options: graph(*[kernel()] * handle)
 saved, save = threading.Event(), record.save
 def and_say_so(*given):
     save(*given)

@@ -1,0 +1,117 @@
+"""The bytes that a kernel node passes to its kernel, copied from the node's own memory.
+
+cuGraphKernelNodeGetParams returns ``kernelParams``, one pointer per parameter, or ``extra``, a list that names a packed
+buffer: whichever was set last (cuda.h). Both belong to the driver and are read here, never written.
+"""
+
+from collections.abc import Sequence
+from ctypes import c_char, string_at
+from struct import Struct
+
+__all__ = ["MAX_PARAMETER_BYTES", "ParameterBuffer"]
+
+#: Largest parameter buffer of a kernel, in bytes (CUDA 12.1 and later; 4096 before).
+MAX_PARAMETER_BYTES = 32_764
+
+#: Keys of ``extra``: CU_LAUNCH_PARAM_END, CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE.
+_END, _BUFFER_POINTER, _BUFFER_SIZE = 0, 1, 2
+#: Entries read before giving up on a list without an end; cuda.h defines two and the end.
+_MOST_ENTRIES = 8
+#: Parameters this close together lie on pages that hold one of them, so the bytes between can be read as well.
+_LARGEST_GAP_BYTES = 256
+_POINTER_BYTES = 8
+_WORD = Struct("<Q")
+
+
+class ParameterBuffer:
+    """Copies the parameter buffers of one function's nodes.
+
+    Parameters
+    ----------
+    layout
+        Offset and size of each parameter, in bytes and in order (cuFuncGetParamInfo).
+    """
+
+    def __init__(self, layout: Sequence[tuple[int, int]]) -> None:
+        self._layout = tuple(layout)
+        ends = [0, *(offset + size for offset, size in self._layout)]
+        gaps = [offset - end for (offset, _size), end in zip(self._layout, ends, strict=False)]
+        #: Bytes up to the end of the last parameter.
+        self.size_bytes = ends[-1]
+        #: Whether the layout can be one: parameters of some bytes that do not overlap, within 32,764 bytes in all.
+        self.valid = (
+            min(gaps, default=0) >= 0
+            and all(size for _offset, size in self._layout)
+            and self.size_bytes <= MAX_PARAMETER_BYTES
+        )
+        self._dense = max(gaps[1:], default=0) <= _LARGEST_GAP_BYTES
+        start = self._layout[0][0] if self._layout else 0
+        self._before = bytes(start)
+        # Reading through an array type costs a third of string_at, and there are two reads per node.
+        self._pointers = c_char * (_POINTER_BYTES * len(self._layout))
+        self._packed = c_char * max(self.size_bytes - start, 0)
+        # An array of pointers as one integer, 64 bits each: each is the first pointer plus an offset.
+        self._ones = sum(1 << 64 * index for index in range(len(self._layout)))
+        self._offsets = sum(offset - start << 64 * index for index, (offset, _size) in enumerate(self._layout))
+
+    def read(self, kernel_params: int, extra: int) -> bytes | None:
+        """Return a node's parameter buffer: each parameter's bytes at its offset, anything between.
+
+        Parameters
+        ----------
+        kernel_params, extra
+            CUDA_KERNEL_NODE_PARAMS.kernelParams and .extra of the node; 0 if null.
+
+        Returns
+        -------
+        bytes or None
+            ``size_bytes`` bytes; None if the layout is not valid, if the driver returned neither list or a null
+            pointer, or if the packed buffer is shorter than the layout.
+        """
+        if not self.valid:
+            return None
+        if not self._layout:
+            return b""
+        if kernel_params:
+            return self._from_pointers(kernel_params)
+        return self._from_extra(extra) if extra else None
+
+    def _from_pointers(self, address: int) -> bytes | None:
+        pointers = self._pointers.from_address(address).raw
+        first = int.from_bytes(pointers[:_POINTER_BYTES], "little")
+        # If the driver keeps one packed copy per node, one read does for all parameters.
+        if first and self._dense and int.from_bytes(pointers, "little") == first * self._ones + self._offsets:
+            return self._before + self._packed.from_address(first).raw
+        packed = bytearray(self.size_bytes)
+        for (pointer,), (offset, size) in zip(_WORD.iter_unpack(pointers), self._layout, strict=True):
+            if not pointer:
+                return None
+            packed[offset : offset + size] = string_at(pointer, size)
+        return bytes(packed)
+
+    def _from_extra(self, address: int) -> bytes | None:
+        entries = _entries(address)
+        buffer, size_address = entries.get(_BUFFER_POINTER), entries.get(_BUFFER_SIZE)
+        if not buffer or not size_address or _word_at(size_address) < self.size_bytes:
+            return None
+        return string_at(buffer, self.size_bytes)
+
+
+def _entries(address: int) -> dict[int, int]:
+    """Return the entries of ``extra`` by key; none if it has an unknown key, or no end."""
+    entries: dict[int, int] = {}
+    for _ in range(_MOST_ENTRIES):
+        key = _word_at(address)
+        if key == _END:
+            return entries
+        if key not in (_BUFFER_POINTER, _BUFFER_SIZE):
+            return {}
+        entries[key] = _word_at(address + _WORD.size)
+        address += 2 * _WORD.size
+    return {}
+
+
+def _word_at(address: int) -> int:
+    word: int
+    (word,) = _WORD.unpack(string_at(address, _WORD.size))
+    return word

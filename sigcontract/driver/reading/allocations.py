@@ -1,0 +1,151 @@
+"""Which allocation an address belongs to: one driver call per allocation, not one per address."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from typing import Protocol
+
+from sigcontract.driver.cuda import ReadApi
+from sigcontract.driver.reading.attribute_values import exact
+from sigcontract.model import (
+    Allocation,
+    AllocatorBlock,
+    PointerTarget,
+)
+
+__all__ = ["AllocationTable", "AllocatorBlocks"]
+
+#: Words below 4 GiB are sizes and counts; CUDA's 64-bit platforms map no memory there for programs.
+_LOWEST_ADDRESS = 1 << 32
+#: End of user space on x86-64 (47 bits) and AArch64 (48 bits); larger words are floats and packed integers.
+_END_OF_ADDRESSES = 1 << 48
+#: Addresses that agree in all but their lower 40 bits share a region of 1 TiB.
+_REGION_BITS = 40
+
+
+class AllocatorBlocks(Protocol):
+    """The blocks of a framework's caching allocator, at one moment."""
+
+    def block_at(self, address: int) -> AllocatorBlock | None:
+        """Return the block that contains an address, or None if it is in no segment of the allocator."""
+        ...
+
+
+class AllocationTable:
+    """The allocations of this process, as far as addresses led to them. For one read.
+
+    What the driver answered once is taken as true for the life of the table: memory freed or allocated during the read
+    may be reported as it was before. A new table asks again.
+
+    Parameters
+    ----------
+    api
+        The driver.
+    blocks
+        Blocks of a framework's allocator, joined to the targets; None: not known.
+
+    Attributes
+    ----------
+    refused
+        Addresses that the driver refused to answer for: not known to be in an allocation, nor to be in none.
+    """
+
+    def __init__(self, api: ReadApi, blocks: AllocatorBlocks | None) -> None:
+        self._api = api
+        self._blocks = blocks
+        self._ranges = _Ranges()
+        self._graph_ranges = _Ranges()
+        self._targets: dict[int, PointerTarget | None] = {}
+        self._regions = {api.code_address() >> _REGION_BITS}
+        self.refused: set[int] = set()
+
+    def add_graph_memory(self, address: int, size_bytes: int, device_ordinal: int | None) -> None:
+        """Add the memory of a mem alloc node, which the driver need not report before the graph is launched."""
+        found = self._api.allocation_attributes(address)
+        known = found is not None and found.memory_type != 0
+        allocation = Allocation(
+            address=address,
+            size_bytes=size_bytes,
+            memory_type=found.memory_type if found is not None and known else None,
+            device_ordinal=found.device_ordinal if found is not None and known else device_ordinal,
+            managed=found.managed if found is not None and known else None,
+            pooled=found.pooled if found is not None and known else None,
+        )
+        self._regions.add(address >> _REGION_BITS)
+        self._graph_ranges.insert(address, address + size_bytes, allocation)
+
+    def look_up(self, words: Iterable[int]) -> None:
+        """Learn the target of every word that can be an address."""
+        for word in words:
+            if _LOWEST_ADDRESS <= word < _END_OF_ADDRESSES and word not in self._targets:
+                self._targets[word] = self._find(word)
+
+    def is_pointer(self, word: int) -> bool:
+        """Whether a word that was looked up is an address, or looks like one.
+
+        It is an address if the driver knows its allocation. It looks like one if it is at least 1 TiB and in a region
+        of 1 TiB, aligned, that also holds libcuda or an allocation known so far: Linux maps memory top-down and CUDA
+        allocates there too, so memory that was freed leaves addresses in the same region. Two 32-bit integers side by
+        side make a word below 1 TiB if the upper one is less than 256, as most counts are, and fall into such a region
+        only if it is one of 256 values.
+        """
+        if word < _LOWEST_ADDRESS or word not in self._targets:
+            return False
+        region = word >> _REGION_BITS
+        return self._targets[word] is not None or (region != 0 and region in self._regions)
+
+    def target(self, address: int) -> PointerTarget | None:
+        """Return where an address leads; None if to no allocation, or if the driver refuses to answer."""
+        if address not in self._targets:
+            self._targets[address] = self._find(address) if address else None
+        return self._targets[address]
+
+    def _find(self, address: int) -> PointerTarget | None:
+        allocation = self._graph_ranges.find(address) or self._ranges.find(address) or self._ask(address)
+        if allocation is None:
+            return None
+        return PointerTarget(
+            allocation=allocation,
+            offset_bytes=address - allocation.address,
+            block=None if self._blocks is None else self._blocks.block_at(address),
+        )
+
+    def _ask(self, address: int) -> Allocation | None:
+        found = self._api.allocation_attributes(address)
+        if found is None:
+            self.refused.add(address)
+            return None
+        if found.memory_type == 0:  # success, and zeros: no allocation
+            return None
+        has_range = found.start <= address < found.start + found.size_bytes
+        allocation = Allocation(
+            address=exact(found.start if has_range else address, "RANGE_START_ADDR"),
+            size_bytes=exact(found.size_bytes, "RANGE_SIZE") if has_range else None,
+            memory_type=found.memory_type,
+            device_ordinal=found.device_ordinal,
+            managed=found.managed,
+            pooled=found.pooled,
+        )
+        self._regions.add(address >> _REGION_BITS)
+        if has_range:
+            self._ranges.insert(found.start, found.start + found.size_bytes, allocation)
+        return allocation
+
+
+class _Ranges:
+    """Allocations by disjoint ranges of addresses, in ascending order."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._allocations: list[Allocation] = []
+
+    def find(self, address: int) -> Allocation | None:
+        index = bisect_right(self._starts, address) - 1
+        return self._allocations[index] if index >= 0 and address < self._ends[index] else None
+
+    def insert(self, start: int, end: int, allocation: Allocation) -> None:
+        """Add a range. Those that it overlaps were freed since, and go."""
+        overlap = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
+        self._starts[overlap] = [start]
+        self._ends[overlap] = [end]
+        self._allocations[overlap] = [allocation]
