@@ -173,9 +173,6 @@ from sigcontract.model.record import (
     UInt8 as UInt8,
     UInt32 as UInt32,
 )
-from sigcontract.model.redaction import (
-    redacted_graph as redacted_graph,
-)
 from sigcontract.model.renumbering import (
     Identities as Identities,
     Renumbering as Renumbering,

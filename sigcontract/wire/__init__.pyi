@@ -2,6 +2,7 @@ from sigcontract.wire.arguments import (
     WITH_ARGUMENTS as WITH_ARGUMENTS,
     has_arguments as has_arguments,
     redacted as redacted,
+    redacted_graph as redacted_graph,
     without_arguments as without_arguments,
 )
 from sigcontract.wire.canonical import (

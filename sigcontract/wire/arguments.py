@@ -21,7 +21,7 @@ from sigcontract.model import (
 )
 from sigcontract.wire.validation import explains_invalid
 
-__all__ = ["WITH_ARGUMENTS", "has_arguments", "redacted", "refuse_arguments", "without_arguments"]
+__all__ = ["WITH_ARGUMENTS", "has_arguments", "redacted", "redacted_graph", "refuse_arguments", "without_arguments"]
 
 #: The first version of the dump that has arguments.
 WITH_ARGUMENTS: Final = 3
@@ -91,6 +91,11 @@ def redacted(dump: SignatureDump) -> SignatureDump:
     return _Change(_redacted).dump(dump)
 
 
+def redacted_graph(graph: GraphSignature) -> GraphSignature:
+    """Return a valid graph, and the graphs in it, without the values of arguments, as `redacted` does."""
+    return _Change(_redacted).graph(graph)
+
+
 @explains_invalid("dump")
 def without_arguments(dump: SignatureDump) -> SignatureDump:
     """Return a dump as if arguments had not been recorded: for readers of version 2 and older.
@@ -113,9 +118,9 @@ class _Change:
         self._graphs: dict[int, GraphSignature] = {}
 
     def dump(self, dump: SignatureDump) -> SignatureDump:
-        return replace(dump, graphs=tuple([replace(entry, graph=self._graph(entry.graph)) for entry in dump.graphs]))
+        return replace(dump, graphs=tuple([replace(entry, graph=self.graph(entry.graph)) for entry in dump.graphs]))
 
-    def _graph(self, graph: GraphSignature) -> GraphSignature:
+    def graph(self, graph: GraphSignature) -> GraphSignature:
         known = self._graphs.get(id(graph))
         if known is None:
             known = replace(graph, nodes=tuple([self._node(node) for node in graph.nodes]))
@@ -125,7 +130,7 @@ class _Change:
     def _node(self, node: NodeSignature) -> NodeSignature:
         known = self._nodes.get(id(node))
         if known is None:
-            known = with_inner_graphs(node, self._graph) if holds_graphs(node) else self._change(node)
+            known = with_inner_graphs(node, self.graph) if holds_graphs(node) else self._change(node)
             self._nodes[id(node)] = known
         return known
 

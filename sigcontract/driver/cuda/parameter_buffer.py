@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from ctypes import c_char, string_at
 from struct import Struct
 
-__all__ = ["MAX_PARAMETER_BYTES", "ParameterBuffer"]
+from sigcontract.model import MAX_ARGUMENT_BYTES
 
-#: Largest parameter buffer of a kernel, in bytes (CUDA 12.1 and later; 4096 before).
-MAX_PARAMETER_BYTES = 32_764
+__all__ = ["ParameterBuffer"]
 
 #: Keys of ``extra``: CU_LAUNCH_PARAM_END, CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE.
 _END, _BUFFER_POINTER, _BUFFER_SIZE = 0, 1, 2
@@ -42,7 +41,7 @@ class ParameterBuffer:
         self.valid = (
             min(gaps, default=0) >= 0
             and all(size for _offset, size in self._layout)
-            and self.size_bytes <= MAX_PARAMETER_BYTES
+            and self.size_bytes <= MAX_ARGUMENT_BYTES
         )
         self._dense = max(gaps[1:], default=0) <= _LARGEST_GAP_BYTES
         start = self._layout[0][0] if self._layout else 0

@@ -43,9 +43,9 @@ from sigcontract.model import (
     LabeledGraph,
     NodeSignature,
     SignatureDump,
-    redacted_graph,
 )
 from sigcontract.wire import (
+    redacted_graph,
     save,
 )
 

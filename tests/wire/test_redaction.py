@@ -5,7 +5,7 @@ from msgspec import structs
 from sigcontract.model.arguments import Allocation, ArgumentPointer, KernelArgument, PointerTarget
 from sigcontract.model.graph import ChildGraphNode, GraphSignature
 from sigcontract.model.nodes import KernelNodeSignature
-from sigcontract.model.redaction import redacted_graph
+from sigcontract.wire.arguments import redacted_graph
 from tests.update.build import graph, kernel
 
 TARGET = PointerTarget(
