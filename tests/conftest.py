@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where Python writes no bytecode, keep it for the run: else each of its thousand processes compiles its imports."""
+    """Where Python writes no bytecode, keep it for the run: else every process of a test compiles what it imports."""
     if sys.dont_write_bytecode:
         bytecode = TemporaryDirectory(prefix="bytecode-")
         config.add_cleanup(bytecode.cleanup)

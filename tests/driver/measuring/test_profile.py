@@ -8,7 +8,6 @@ from traceback import walk_stack
 import pytest
 
 import sigcontract as sc
-
 from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.measuring import profile as doctor
 from sigcontract.driver.measuring.kernels import REPORT_BYTES, parse_report, probe_ptx
