@@ -42,7 +42,7 @@ class DumpViewer:
         self._sets: dict[int, int] = {}
         self._attribute_sets: list[tuple[LaunchAttribute, ...]] = []
         self._graphs: list[GraphView] = []
-        #: Facts are shown apart by their ids, and kept so that those stay their own.
+        #: Facts are distinguished by their ids, and kept so that those stay their own.
         self._kept: list[FunctionFacts | None] = []
 
     def add(

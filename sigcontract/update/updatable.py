@@ -33,12 +33,12 @@ class FirstCome(NamedTuple):
     ----------
     members
         Their numbers.
-    apart
+    separate
         Groups of which this differs never go together: the load epochs of reused handles.
     """
 
     members: tuple[int, ...]
-    apart: Hashable = None
+    separate: Hashable = None
 
 
 class Executables(NamedTuple):
@@ -75,7 +75,7 @@ def fewest_executables(
     """
     buckets: dict[Hashable, list[FirstCome]] = {}
     for group in first_come:
-        key = pairing_key(graphs[group.members[0]], judge), group.apart
+        key = pairing_key(graphs[group.members[0]], judge), group.separate
         buckets.setdefault(key, []).append(group)
     found: list[tuple[int, ...]] = []
     at_least = 0

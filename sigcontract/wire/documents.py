@@ -255,7 +255,7 @@ def form_named(document: str, version: int) -> Form:
 
 
 def form_of(record: Record, version: int | None = None) -> Form:
-    """Return the form of that version that says a record, by default `default_version`. Raises UsageError for none."""
+    """Return the form of a record in that version, by default `default_version`. Raises UsageError for none."""
     forms = {form.version: form for form in FORMS.values() if form.record is type(record)}
     if not forms:
         raise UsageError(f"{type(record).__name__} is not a document")

@@ -183,7 +183,7 @@ def test_groups_of_other_load_epochs_stay_apart() -> None:
     graphs = [probe(2), probe(4, 0xF2, grid=16)]
     judge = NodeJudge(H200, 0)
     assert fewest_executables(graphs, [FirstCome((0,)), FirstCome((1,))], judge) == Executables(((0, 1),), 1)
-    apart = [FirstCome((0,), apart="before"), FirstCome((1,), apart="after")]
+    apart = [FirstCome((0,), separate="before"), FirstCome((1,), separate="after")]
     assert fewest_executables(graphs, apart, judge) == Executables(((0,), (1,)), 2)
 
 
@@ -217,7 +217,7 @@ def test_of_many_graphs_whole_groups_are_put_together(monkeypatch: pytest.Monkey
 
 
 def test_pairs_of_groups_are_not_gone_through_once_no_comparison_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of very many cooperative kernels is another function: no two go together, and each pair would cost a step."""
+    """Each of thousands of cooperative kernels is another function: no two go together, yet no pair costs a step."""
     joined = 0
 
     def counted(held: ExecState, candidate: GraphSignature, judge: NodeJudge) -> bool:
