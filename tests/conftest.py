@@ -1,7 +1,10 @@
 """What every test may ask for: the options of the suite, and a driver, fake or real."""
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -17,6 +20,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail tests marked gpu, instead of skipping them, where there is no CUDA device",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where Python writes no bytecode, keep it for the run: else every process of a test compiles what it imports."""
+    if sys.dont_write_bytecode:
+        bytecode = TemporaryDirectory(prefix="bytecode-")
+        config.add_cleanup(bytecode.cleanup)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = bytecode.name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -35,11 +35,11 @@ class _Guarded:
 
     def write(self, text: str) -> int:
         """Write the text and return its length."""
-        said = ("" if self._blank else _MIDDLE) + self._held + text
-        said = _COMMAND.sub(r"\1\\x3a", said.replace("##[", "#\\u0023["))
-        beginning = _BEGINNING.search(said)
+        joined = ("" if self._blank else _MIDDLE) + self._held + text
+        joined = _COMMAND.sub(r"\1\\x3a", joined.replace("##[", "#\\u0023["))
+        beginning = _BEGINNING.search(joined)
         self._held = beginning[0] if beginning else ""
-        self._write(said[: len(said) - len(self._held)])
+        self._write(joined[: len(joined) - len(self._held)])
         return len(text)
 
     def flush(self) -> None:
@@ -48,9 +48,9 @@ class _Guarded:
         self._held = ""
         self.stream.flush()
 
-    def _write(self, said: str) -> None:
-        self.stream.write(said.removeprefix(_MIDDLE))
-        self._blank = not said.rpartition("\n")[2].strip(" \t\r\f\v")
+    def _write(self, text: str) -> None:
+        self.stream.write(text.removeprefix(_MIDDLE))
+        self._blank = not text.rpartition("\n")[2].strip(" \t\r\f\v")
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write the lines."""

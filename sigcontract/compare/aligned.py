@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ class AlignedGraphs(NamedTuple):
         """Return the old index of a new node, or None."""
         return _across(self.alignment.matches, new_index, 1)
 
-    def pairs_among(self, wanted: frozenset[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    def pairs_among(self, wanted: Container[tuple[int, int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """Yield old index, new index and node numbers of every wanted pair."""
         for start, new_start, length in self.alignment.matches:
             olds, news = self.old_numbers[start : start + length], self.new_numbers[new_start : new_start + length]

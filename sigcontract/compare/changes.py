@@ -77,25 +77,42 @@ def _key(change: Change, about: str | None) -> Hashable:
     return difference, about
 
 
+class _Merged:
+    """Equal changes while they are collected."""
+
+    __slots__ = ("difference", "indices", "number", "paths", "subject")
+
+    def __init__(self, difference: Difference, subject: str | None) -> None:
+        self.difference = difference
+        self.subject = subject
+        self.indices: list[NodeIndices] = []
+        self.paths: list[str] = []
+        self.number = 0
+
+    def change(self) -> Change:
+        return Change(self.difference, self.subject, self.indices, self.paths, self.number)
+
+
 class CollectedChanges:
     """Collects changes; equal ones become one with all nodes."""
 
     def __init__(self) -> None:
-        self._changes: dict[Hashable, Change] = {}
+        self._merged: dict[Hashable, _Merged] = {}
 
-    def add(self, change: Change, indices: NodeIndices, times: int) -> None:
-        """Add a difference of two corresponding nodes, with its indices and count."""
-        node = f"nodes[{indices.at}]"
+    def add(self, change: Change, indices: NodeIndices, times: int, *, known: bool) -> None:
+        """Add a difference of two corresponding nodes, with its indices and count; ``known`` is as of the change."""
         # Unknowns have one cause for all kernels; functions are counted one by one.
-        about = change.subject if change.known or change.difference.rule == CODE_UNKNOWN else None
-        counted = change._replace(number=change.number * times)
-        self._add(_key(change, about), counted, indices, [node + path for path in change.paths])
+        about = change.subject if known or change.difference.rule == CODE_UNKNOWN else None
+        merged = self._add(_key(change, about), change.difference, change.subject, indices, change.number * times)
+        room = 1 + MAX_ALSO - len(merged.paths)
+        if room > 0:
+            merged.paths += [f"nodes[{indices.at}]{path}" for path in change.paths[:room]]
 
     def add_node(self, rule_id: str, node: NodeSignature, indices: NodeIndices, index: int) -> None:
         """Add a node without counterpart, with its recorded index."""
         subject = subject_of(node)
         difference = by_rule(rule_id, "", *((subject, None) if indices.new is None else (None, subject)))
-        self._add((difference, subject), Change(difference, subject, [], [], 1), indices, [f"nodes[{index}]"])
+        self._add_path(self._add((difference, subject), difference, subject, indices), f"nodes[{index}]")
 
     def add_edge(self, edge: EdgeChange, subject: str) -> None:
         """Add a difference in the dependencies of two corresponding nodes."""
@@ -104,18 +121,25 @@ class CollectedChanges:
         key = edge.rule, edge.field, edge.distance, subject
         indices = NodeIndices(edge.new_index, edge.old_index, edge.new_index)
         path = f"dependencies[{edge.new_index}]{edge.field}"
-        self._add(key, Change(difference, subject, [], [], 1), indices, [path])
+        self._add_path(self._add(key, difference, subject, indices), path)
 
-    def _add(self, key: Hashable, change: Change, indices: NodeIndices, paths: list[str]) -> None:
-        known = self._changes.get(key)
-        if known is None:
-            self._changes[key] = change._replace(indices=[indices], paths=paths[: 1 + MAX_ALSO])
-            return
-        known.indices.append(indices)
-        known.paths.extend(paths[: 1 + MAX_ALSO - len(known.paths)])
-        subject = known.subject if known.subject == change.subject else None
-        self._changes[key] = known._replace(number=known.number + change.number, subject=subject)
+    def _add(
+        self, key: Hashable, difference: Difference, subject: str | None, indices: NodeIndices, number: int = 1
+    ) -> _Merged:
+        merged = self._merged.get(key)
+        if merged is None:
+            merged = self._merged[key] = _Merged(difference, subject)
+        elif merged.subject != subject:
+            merged.subject = None
+        merged.indices.append(indices)
+        merged.number += number
+        return merged
+
+    @staticmethod
+    def _add_path(merged: _Merged, path: str) -> None:
+        if len(merged.paths) <= MAX_ALSO:
+            merged.paths.append(path)
 
     def changes(self) -> list[Change]:
         """Return the changes by their first indices."""
-        return sorted(self._changes.values(), key=lambda change: change.indices[0].at)
+        return sorted((merged.change() for merged in self._merged.values()), key=lambda change: change.indices[0].at)

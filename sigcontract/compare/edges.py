@@ -96,7 +96,7 @@ class _Detours:
         self.partner = partner
         self._old, self._new = old.dependencies, new.dependencies
         self._left = _DETOURS_PER_EDGE * (
-            _DETOUR_EDGES + sum(len(edges) + 1 for side in (self._old, self._new) for edges in side)
+            _DETOUR_EDGES + sum(len(side) + sum(map(len, side)) for side in (self._old, self._new))
         )
         self._added: set[int] = set()
         for _, _, start, end in alignment.gaps(len(old.nodes), len(new.nodes)):

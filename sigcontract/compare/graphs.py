@@ -220,19 +220,22 @@ class _GraphComparison:
     def _add_pairs(self, found: "CollectedChanges", aligned: AlignedGraphs) -> None:
         """Add what differs between nodes that correspond: each distinct pair is compared once."""
         of_pair = {pair: self._of_pair(*pair) for pair in aligned.distinct}
-        known = {pair: [change for change in changes if change.known] for pair, changes in of_pair.items()}
-        wanted = frozenset(pair for pair, changes in known.items() if changes)
-        if wanted:
-            for old_index, new_index, pair in aligned.pairs_among(wanted):
+        known: dict[tuple[int, int], list[Change]] = {}
+        unknown: dict[tuple[int, int], list[Change]] = {}
+        for pair, changes in of_pair.items():
+            for change in changes:
+                (known if change.known else unknown).setdefault(pair, []).append(change)
+        if known:
+            for old_index, new_index, pair in aligned.pairs_among(known.keys()):
+                indices = NodeIndices(new_index, old_index, new_index)
                 for change in known[pair]:
-                    found.add(change, NodeIndices(new_index, old_index, new_index), 1)
-        if all(len(known[pair]) == len(changes) for pair, changes in of_pair.items()):
+                    found.add(change, indices, 1, known=True)
+        if not unknown:
             return
         # What is not known may be so at every node: it is counted, and shown at the first.
         for pair, (old_index, new_index) in sorted(aligned.first_pairs().items(), key=lambda item: item[1][1]):
-            for change in of_pair[pair]:
-                if not change.known:
-                    found.add(change, NodeIndices(new_index, old_index, new_index), aligned.distinct[pair])
+            for change in unknown.get(pair, ()):
+                found.add(change, NodeIndices(new_index, old_index, new_index), aligned.distinct[pair], known=False)
 
     def _of_pair(self, old_number: int, new_number: int) -> list[Change]:
         """Return what differs between two nodes, and between the graphs inside them; paths from the nodes on."""
@@ -265,7 +268,7 @@ class _GraphComparison:
             if difference.rule in _OF_UNKNOWN_FUNCTIONS and self._may_differ(before, after):
                 continue
             if difference.rule == CODE_UNKNOWN:
-                # The numbers keep functions of one name apart until all are counted.
+                # The numbers distinguish functions of one name until all are counted.
                 difference = difference._replace(old=found.functions[0], new=found.functions[1])  # noqa: PLW2901  likewise
             changes.append(Change(difference, subject, [], [difference.field], 1))
         for at, old_body, new_body in body_pairs(before, after):

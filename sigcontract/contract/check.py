@@ -38,7 +38,7 @@ def _kept_by_nobody(golden: str, comparison: DumpComparison) -> None:
 
 
 @explains_invalid("dump")
-def check_dump(  # noqa: PLR0913  a dump, a contract, and what neither of them says
+def check_dump(  # noqa: PLR0913  a dump, a contract, and what neither contains
     dump: SignatureDump,
     file: ContractFile,
     *,

@@ -310,9 +310,9 @@ class _NodeTable:
         arrow = self._arrow
         distinct = _table(arrow, {name: NODE_COLUMNS[name] for name in _OF_NODE}, self._distinct)
         repeated = distinct.take(arrow.array(self._of, arrow.int64()))
-        placed = {"rank": [self._rank] * len(self._of)} | self._columns
+        values = {"rank": [self._rank] * len(self._of)} | self._columns
         columns = {
-            name: arrow.array(placed[name], arrow.type_for_alias(kind)) if name in placed else repeated[name]
+            name: arrow.array(values[name], arrow.type_for_alias(kind)) if name in values else repeated[name]
             for name, kind in NODE_COLUMNS.items()
         }
         return arrow.table(columns)

@@ -159,6 +159,13 @@ def _old_number(record: Any, name: str, fact: ProcessLocal) -> Any:
     return (fact.or_else, other) if other else None
 
 
+@cache
+def _renumbered(cls: type) -> tuple[tuple[str, str, str, tuple[str, Any] | None], ...]:
+    """Return name, path, kind and condition of the renumbered fields of a record type."""
+    handles = local_fields(cls).handles
+    return tuple((name, f".{name}", fact.kind, fact.only_if) for name, fact in handles if fact.renumbered)
+
+
 class Identities:
     """Finds the renumbered fields of records in portable form, nested graphs excluded.
 
@@ -172,19 +179,18 @@ class Identities:
     def of(self, record: Any) -> list[tuple[str, str, int]]:
         """Return the path, kind and number of each field."""
         cls: type = type(record)
-        handles, holders = local_fields(cls)
         found: list[tuple[str, str, int]] = []
-        for name, fact in handles:
+        for name, path, kind, only_if in _renumbered(cls):
             number = getattr(record, name)
-            local = fact.only_if is None or getattr(record, fact.only_if[0]) == fact.only_if[1]
-            if number and local and fact.renumbered:
-                found.append((f".{name}", fact.kind, number))
-        for name in holders:
+            if number and (only_if is None or getattr(record, only_if[0]) == only_if[1]):
+                found.append((path, kind, number))
+        for name in local_fields(cls).holders:
             held = getattr(record, name)
             known = self._held.get(id(held))
             if known is None:
                 known = self._held[id(held)] = held, self._held_by(held)
-            found += [(f".{name}{path}", kind, number) for path, kind, number in known[1]]
+            if known[1]:
+                found += [(f".{name}{path}", kind, number) for path, kind, number in known[1]]
         return found
 
     def _held_by(self, held: Any) -> list[tuple[str, str, int]]:

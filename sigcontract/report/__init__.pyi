@@ -53,11 +53,11 @@ from sigcontract.report.markdown import (
     diff_markdown as diff_markdown,
 )
 from sigcontract.report.names import (
-    cut_apart as cut_apart,
     demangle as demangle,
     is_too_long as is_too_long,
     safe as safe,
     shortened as shortened,
+    shortened_distinctly as shortened_distinctly,
 )
 from sigcontract.report.node_rows import (
     FunctionNumbers as FunctionNumbers,

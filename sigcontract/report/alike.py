@@ -15,7 +15,7 @@ _INDUCTOR = re.compile(r"(triton_[a-z]{3})_fused_")
 
 
 def family(name: str) -> str:
-    """Return what kernels' names have in common that stand at one place in two layers.
+    """Return what kernels' names have in common at one position in two layers.
 
     Of Inductor's names that is the kind of kernel (pointwise, reduction): which operators are fused differs between the
     first layers and the last. Of other names it is the name without the compiler's number.

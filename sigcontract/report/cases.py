@@ -158,7 +158,7 @@ def _of_groups(report: GroupsReport) -> Iterator[Case]:
         yield Case("gaps", safe(f"{gap.rule}: {file}"), "undetermined", (result,))
     for policy in report.policies:
         for group in policy.groups:
-            yield Case(policy.policy, _members(group), "passed", tuple(_apart(group, report)))
+            yield Case(policy.policy, _members(group), "passed", tuple(_blocking(group, report)))
 
 
 def _members(group: GraphGroup) -> str:
@@ -170,16 +170,16 @@ def _listed(labels: Sequence[str]) -> str:
     return safe(", ".join(labels[:_LABELS])) + more
 
 
-def _apart(group: GraphGroup, report: GroupsReport) -> Iterator[CaseResult]:
+def _blocking(group: GraphGroup, report: GroupsReport) -> Iterator[CaseResult]:
     """Yield what keeps a group alone, or apart from the nearest one: reasons, and no faults."""
     findings = group.alone or (() if group.nearest is None else group.nearest.findings)
     first = group.members[0]
-    apart = "alone"
+    why = "alone"
     if not group.alone and group.nearest is not None:
-        apart = f"differs from {shortened(group.nearest.graph.label, _NAME)}"
+        why = f"differs from {shortened(group.nearest.graph.label, _NAME)}"
     for finding in findings:
         result = _result(finding, safe(first.label), SourceLocation(report.dumps[first.dump]))
-        yield result._replace(level="note", message=f"{apart}: {result.message}", passes=True)
+        yield result._replace(level="note", message=f"{why}: {result.message}", passes=True)
 
 
 def _of_fleet(report: FleetReport, *, gaps_pass: bool) -> Iterator[Case]:

@@ -26,7 +26,7 @@ _OF_FUNCTION = {
     "function.code": "other code",
 }
 #: Words for a change instead of its field.
-_SAID = {
+_PHRASES = {
     "child.wrapper": "in other child graphs",
     "kernel.renamed": "renamed, same code",
     "topology.dependency": "order of dependencies",
@@ -47,7 +47,7 @@ def change_words(change: CauseChange, width: int) -> str:
     if change.rule in _OF_FUNCTION:
         return _function_words(change, width)
     if change.field == "name":
-        return f"{_SAID.get(change.rule, 'another kernel')}: {_name_words(str(change.old), str(change.new), width)}"
+        return f"{_PHRASES.get(change.rule, 'another kernel')}: {_name_words(str(change.old), str(change.new), width)}"
     if change.rule == "node.type":
         return f"another type: {_type_words(change.old, width)} → {_type_words(change.new, width)}"
     leads = _LEADS.fullmatch(change.field)
@@ -57,8 +57,8 @@ def change_words(change: CauseChange, width: int) -> str:
     values = change_of(value_word(field, change.old), value_word(field, change.new), width=width)
     if change.rule == "topology.dependency" and field.endswith(".node"):
         return f"dependency moved: from node {change.old} → from node {change.new}"
-    said = _SAID.get(change.rule)
-    return f"{said}: {values}" if said else f"{_SHORT.get(field, field)} {values}".lstrip()
+    phrase = _PHRASES.get(change.rule)
+    return f"{phrase}: {values}" if phrase else f"{_SHORT.get(field, field)} {values}".lstrip()
 
 
 def _argument_words(change: CauseChange, leads: re.Match[str], width: int) -> str:

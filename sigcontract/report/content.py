@@ -10,7 +10,7 @@ __all__ = ["ContentNumbers"]
 class ContentNumbers:
     """Gives equal records, and equal tuples of records, one number.
 
-    They are told apart by their bytes: Python's hash of records is the same on every machine, so that a file of records
+    Distinguished by their bytes: Python's hash of records is the same on every machine, so that a file of records
     that all have one hash is easily made. What many nodes share is one object mostly, and is written out once.
     """
 

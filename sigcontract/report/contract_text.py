@@ -36,14 +36,14 @@ def check_text(report: CheckReport, *, color: bool = False, width: int = 120) ->
 def check_head(report: CheckReport) -> str:
     """Return one sentence: the answer, of how many clauses, and how many stale findings pass."""
     counts = [sum(check.answer == answer for check in report.clauses) for answer in _ORDER]
-    told = [f"{number} {answer}" for number, answer in zip(counts, _ORDER, strict=True) if number]
+    counted_answers = [f"{number} {answer}" for number, answer in zip(counts, _ORDER, strict=True) if number]
     stale = sum(
         each.answer == "passed" and each.finding.verdict is Verdict.STALE
         for check in report.clauses
         for each in check.findings
     )
     allowed = f"; {counted(stale, 'stale finding')} allowed" if stale else ""
-    return f"{report.answer}: {counted(len(report.clauses), 'check')}, {', '.join(told)}{allowed}"
+    return f"{report.answer}: {counted(len(report.clauses), 'check')}, {', '.join(counted_answers)}{allowed}"
 
 
 def clause_where(check: ClauseCheck, contract: str) -> str:
@@ -78,11 +78,11 @@ def _lines(report: CheckReport, *, color: bool, width: int) -> Iterator[str]:
     head = check_head(report)
     yield f"{_COLORS[report.answer]}{head}{_PLAIN}" if color else head
     yield safe(f"{report.dump} against {report.contract}")
-    told: dict[str, Finding] = {}
+    by_rule: dict[str, Finding] = {}
     alike: dict[tuple[str, ...], list[ClauseCheck]] = {}
     for check in (check for answer in _ORDER[:2] for check in report.clauses if check.answer == answer):
         alike.setdefault((check.answer, check.rule, check.clause, *_body(check, width)), []).append(check)
-        told |= {each.finding.rule: each.finding for each in _kept(check) if not each.finding.verdict.safe}
+        by_rule |= {each.finding.rule: each.finding for each in _kept(check) if not each.finding.verdict.safe}
     for checks in list(alike.values())[:_CLAUSES]:
         yield ""
         yield from _clause(checks, report, width, color=color)
@@ -90,14 +90,14 @@ def _lines(report: CheckReport, *, color: bool, width: int) -> Iterator[str]:
         yield ""
         yield f"… {counted(len(alike) - _CLAUSES, 'more kind')} of check; --format json lists all"
     yield from _suppressions(report, width)
-    for rule in sorted(told & RULES.keys()):
+    for rule in sorted(by_rule & RULES.keys()):
         yield ""
-        yield f"{rule}: {told[rule].verdict}, {told[rule].evidence}"
+        yield f"{rule}: {by_rule[rule].verdict}, {by_rule[rule].evidence}"
         yield from wrap(RULES[rule].why, width, initial_indent="  ", subsequent_indent="  ")
 
 
 def _clause(checks: Sequence[ClauseCheck], report: CheckReport, width: int, *, color: bool) -> Iterator[str]:
-    """Yield what one clause found; graphs of which the same is to be said are named together."""
+    """Yield what one clause found; graphs with equal findings are named together."""
     check = checks[0]
     answer = f"{_COLORS[check.answer]}{check.answer}{_PLAIN}" if color else check.answer
     labels = [each.graph for each in checks if each.graph is not None]

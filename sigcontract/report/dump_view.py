@@ -46,7 +46,7 @@ class DumpViewer:
         self._sets: dict[int, int] = {}
         self._attribute_sets: list[tuple[LaunchAttribute, ...]] = []
         self._graphs: list[GraphView] = []
-        #: Facts are shown apart by their ids, and kept so that those stay their own.
+        #: Facts are distinguished by their ids, and kept so that those stay their own.
         self._kept: list[FunctionFacts | None] = []
 
     def add(  # noqa: PLR0913  a graph and what was found in it

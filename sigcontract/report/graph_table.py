@@ -11,7 +11,7 @@ from sigcontract.report.phrases import programmatic_edges
 
 __all__ = ["graph_lines"]
 
-#: Lines of the table; a message is no place for a graph without layers.
+#: Lines of the table; a message does not hold a whole graph without layers.
 _LINES: Final = 40
 
 

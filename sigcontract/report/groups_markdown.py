@@ -36,8 +36,8 @@ def _lines(report: GroupsReport) -> Iterator[str]:
         for group in policy.groups[:_GROUPS]:
             labels = [member.label for member in group.members]
             more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
-            apart = group.alone or (() if group.nearest is None else group.nearest.findings)
-            why = "<br>".join(f"{code_span(each.rule)} {plain(change_in(each))}" for each in apart[:3])
+            blocking = group.alone or (() if group.nearest is None else group.nearest.findings)
+            why = "<br>".join(f"{code_span(each.rule)} {plain(change_in(each))}" for each in blocking[:3])
             shown = ", ".join(code_span(label) for label in labels[:_LABELS])
             yield f"| {len(labels)} | {shown}{more} | {why} |"
         if len(policy.groups) > _GROUPS:

@@ -128,8 +128,8 @@ def _cause_rows(
     """Yield a row for each distinct change of graphs that changed alike."""
     if found is None or drawn is None:
         for finding in graphs[0].findings:
-            said = f"{finding.rule}: {change_in(finding)}"
-            yield _row((badge(finding.verdict), label, "", said, "", ""), str(finding.verdict), finding.rule, label)
+            summary = f"{finding.rule}: {change_in(finding)}"
+            yield _row((badge(finding.verdict), label, "", summary, "", ""), str(finding.verdict), finding.rule, label)
         return
     causes = causes_of(found)
     for cause in causes[:_CAUSES]:

@@ -88,8 +88,10 @@ def _missing(rank: int) -> ET.Element:
     return _box(str(rank), "?", f"rank {rank}: no dump", "none")
 
 
-def _box(rank: str, text: str, said: str, color: str) -> ET.Element:
-    return element("li", element("small", rank), element("b", text), class_=color, title=said, aria_label=said)
+def _box(rank: str, text: str, description: str, color: str) -> ET.Element:
+    return element(
+        "li", element("small", rank), element("b", text), class_=color, title=description, aria_label=description
+    )
 
 
 def _cause_rows(graphs: FleetGraphs, report: FleetReport) -> Iterator[ET.Element]:
@@ -134,8 +136,12 @@ def _by_rank(report: FleetReport) -> Iterator[ET.Element]:
         ]
         more = f" and {row.count - 1} more" if row.count > 1 else ""
         node = element("td", element("code", row.path), more)
-        said = [row.label, *(cell.ranks for cell in row.cells), *(str(v) for cell in row.cells for v in cell.values)]
-        text = " ".join(said).lower()
+        searched = [
+            row.label,
+            *(cell.ranks for cell in row.cells),
+            *(str(v) for cell in row.cells for v in cell.values),
+        ]
+        text = " ".join(searched).lower()
         rows.append(element("tr", element("td", row.label), node, element("td", *cells), data_text=text))
     yield table(("graph", "node", "ranks and values"), rows, name="by-rank")
     if len(report.rows) > _ROWS:

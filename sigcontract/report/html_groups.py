@@ -26,7 +26,7 @@ _VALUE: Final = 160
 def groups_html(report: GroupsReport) -> str:
     """Return groups as one HTML page that loads nothing."""
     findings = [
-        finding for policy in report.policies for group in policy.groups for finding in _apart(group)[:_REASONS]
+        finding for policy in report.policies for group in policy.groups for finding in _blocking(group)[:_REASONS]
     ]
     heads = list(map(policy_head, report.policies))
     body = [
@@ -64,7 +64,7 @@ def _policy(policy: PolicyGroups, files: Sequence[str]) -> Iterator[ET.Element]:
 
 
 def _row(group: GraphGroup, files: Sequence[str]) -> ET.Element:
-    found = _apart(group)
+    found = _blocking(group)
     labels = [_name(member, files) for member in group.members]
     more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
     nearest = "no other graph can join" if group.alone else ""
@@ -87,7 +87,7 @@ def _row(group: GraphGroup, files: Sequence[str]) -> ET.Element:
     )
 
 
-def _apart(group: GraphGroup) -> list[Finding]:
+def _blocking(group: GraphGroup) -> list[Finding]:
     """Return what keeps a group alone, or apart from the nearest one, the worst first."""
     found = group.alone or (() if group.nearest is None else group.nearest.findings)
     return sorted(found, key=lambda finding: -finding.verdict.badness)

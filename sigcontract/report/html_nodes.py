@@ -24,7 +24,7 @@ from sigcontract.report.node_rows import FunctionNumbers, NodeRow, attribute_tex
 
 __all__ = ["DrawnGraph", "NodeTables"]
 
-#: Rows of all graphs of a page. More would not open; what is beyond is said to be left out.
+#: Rows of all graphs of a page. More would not open; the rest is counted as left out.
 _MOST_ROWS: Final = 300_000
 #: Characters of a name in a row; the detail of a node has all of it.
 _NAME: Final = 120

@@ -79,7 +79,7 @@ def is_note(change: Change) -> bool:
 
 
 def stretches_of(found: GraphChanges, context: int = CONTEXT, *, once: bool = False) -> Iterator[Stretch]:
-    """Yield what to draw of two graphs, in order; nothing where all that is to be said are notes.
+    """Yield what to draw of two graphs, in order; nothing where there are only notes.
 
     Parameters
     ----------

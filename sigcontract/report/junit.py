@@ -46,12 +46,12 @@ def _case(suite: ET.Element, case: Case, command: str) -> None:
         more = [f"… {len(lines) - _LINES} more lines; --output json=FILE lists all"] if len(lines) > _LINES else []
         message = kept[0].message.split("\n")[0] if kept else case.note or case.answer
         rules = ", ".join(dict.fromkeys(result.rule for result in kept)) or case.answer
-        told = ET.SubElement(element, _ELEMENTS[case.answer], type=rules, message=safe(message))
-        told.text = "\n".join(map(safe, [*lines[:_LINES], *more, *([case.note] if case.note else [])]))
+        detail = ET.SubElement(element, _ELEMENTS[case.answer], type=rules, message=safe(message))
+        detail.text = "\n".join(map(safe, [*lines[:_LINES], *more, *([case.note] if case.note else [])]))
     allowed = [result for result in case.results if result.passes]
     if allowed:
-        told = ET.SubElement(element, "system-out")
-        told.text = "\n".join(
+        detail = ET.SubElement(element, "system-out")
+        detail.text = "\n".join(
             safe(
                 f"passes: {result.rule}: {result.message}"
                 + (f": {result.justification}" if result.justification else "")
@@ -59,4 +59,4 @@ def _case(suite: ET.Element, case: Case, command: str) -> None:
             for result in allowed[:_LINES]
         )
         if len(allowed) > _LINES:
-            told.text += f"\n… {len(allowed) - _LINES} more; --output json=FILE lists all"
+            detail.text += f"\n… {len(allowed) - _LINES} more; --output json=FILE lists all"

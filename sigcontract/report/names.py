@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import islice
 from types import ModuleType
 
-__all__ = ["NameCuts", "cut_apart", "demangle", "differing", "elided", "is_too_long", "safe", "shortened"]
+__all__ = ["NameCuts", "demangle", "differing", "elided", "is_too_long", "safe", "shortened", "shortened_distinctly"]
 
 #: Longer names are shown as they are.
 _NAME_LIMIT = 4096
@@ -29,7 +29,7 @@ _ELLIPSIS = "…"
 #: Characters at the end of a numbered name that stay when it is cut.
 _END = 10
 #: More names than these are distinguished by a digest; names of a page beyond the second number are not compared.
-_MOST_APART, _MOST_NAMES = 32, 1000
+_MAX_DISTINGUISHED, _MOST_NAMES = 32, 1000
 _NUMBERED = re.compile(r"\w+_[\d*]+")
 #: Where a word of a C++ name begins.
 _WORD_ENDS = "<:, _"
@@ -146,17 +146,17 @@ def differing(*names: str, width: int) -> tuple[str, ...]:
     bare = [safe(_bare(demangle(name))) for name in names]
     if len(set(bare)) < len(set(names)):
         bare = [safe(demangle(name)) for name in names]
-    return tuple(cut_apart(bare, width))
+    return tuple(shortened_distinctly(bare, width))
 
 
-def cut_apart(bare: Sequence[str], width: int) -> list[str]:
+def shortened_distinctly(bare: Sequence[str], width: int) -> list[str]:
     """Return printable texts, each cut to show where they first differ.
 
     Texts that then still look alike are also cut where these differ, and may be longer than ``width``.
     """
     if max(map(len, bare)) <= width:
         return list(bare)
-    if len(set(bare)) > _MOST_APART:
+    if len(set(bare)) > _MAX_DISTINGUISHED:
         return [f"{elided(text, width)} (sha256 {sha256(text.encode()).hexdigest()[:12]})" for text in bare]
     same = next((i for i, heads in enumerate(zip(*bare, strict=False)) if len(set(heads)) > 1), min(map(len, bare)))
     # The beginning of the last common word stays, so that the cut does not begin within what changed.
@@ -171,7 +171,7 @@ def cut_apart(bare: Sequence[str], width: int) -> list[str]:
     for text in set(cut):
         alike = [index for index, other in enumerate(cut) if other == text]
         if len({bare[index] for index in alike}) > 1:
-            rests = cut_apart([bare[index][shown:] for index in alike], width)
+            rests = shortened_distinctly([bare[index][shown:] for index in alike], width)
             for index, rest in zip(alike, rests, strict=True):
                 cut[index] = f"{text.removesuffix(_ELLIPSIS)}{_ELLIPSIS}{rest.removeprefix(_ELLIPSIS)}"
     return cut
@@ -183,7 +183,7 @@ class NameCuts:
     Parameters
     ----------
     names
-        The names of the page. Only the first thousand are set apart.
+        The names of the page. Only the first thousand are distinguished.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -193,10 +193,10 @@ class NameCuts:
     def __call__(self, name: str, width: int) -> str:
         """Return a name as `shortened` does, or cut to show how it differs from those that would look the same."""
         if width not in self._cut:
-            self._cut[width] = dict(self._set_apart(width))
+            self._cut[width] = dict(self._distinguished(width))
         return self._cut[width].get(name) or shortened(name, width)
 
-    def _set_apart(self, width: int) -> Iterator[tuple[str, str]]:
+    def _distinguished(self, width: int) -> Iterator[tuple[str, str]]:
         alike: dict[str, list[str]] = {}
         for name in self._names:
             alike.setdefault(shortened(name, width), []).append(name)

@@ -87,7 +87,7 @@ class NodeRow(NamedTuple):
 
     @property
     def alike(self) -> tuple[object, ...]:
-        """What is equal for rows of one place in two layers: of a kernel its family, its launch and its attributes."""
+        """What rows at one position in two layers have in common: of a kernel family, launch and attributes."""
         name = family(self.subject) if self.type == "kernel" else self.subject
         return name, *self[1:3], *self[4:10], self.arguments
 

@@ -79,21 +79,21 @@ def table_lines(
                 yield from _wrapped(f"{'':{begin}}{notes.lstrip()}", width, begin)
             if attributes and row.type == "kernel":
                 code = f"code {row.code[:12] or 'unknown'}"
-                for said in ([*map(attribute_text, row.attributes), code], _facts(row.facts)):
-                    yield from _wrapped(f"{'':{node}}    {', '.join(said)}", width, node + 4)
+                for parts in ([*map(attribute_text, row.attributes), code], _facts(row.facts)):
+                    yield from _wrapped(f"{'':{node}}    {', '.join(parts)}", width, node + 4)
             for line in row.arguments:
                 yield from _wrapped(f"{'':{node}}    {line}", width, node + 6)
 
 
 def folded_rows(rows: Sequence[NodeRow]) -> list[FoldedBlock]:
     """Return blocks of rows that look alike, as layers do that differ in their kernels' numbers alone."""
-    # Of one node after another of its kind, names tell them apart.
+    # Of one node after another of its kind, names distinguish them.
     twins = {row.alike for row, after in pairwise(rows) if row.alike == after.alike and row.subject != after.subject}
     return list(fold_with_tails([(row.alike, row.subject if row.alike in twins else "") for row in rows]))
 
 
 def _named(rows: Sequence[NodeRow], folded: FoldedBlock) -> Iterator[tuple[NodeRow, str]]:
-    """Yield the rows of one repetition, each with what the names at its place in all repetitions have in common."""
+    """Yield the rows of one repetition, each with what the names at its position in all repetitions have in common."""
     block = folded.block
     for index in range(block.start, block.start + block.length):
         row = rows[index]

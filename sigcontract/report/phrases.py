@@ -36,7 +36,7 @@ def change_of(old: int | str | None, new: int | str | None, *, width: int = 60) 
     if old is None and new is None:
         return "unknown"
     if isinstance(old, str) and isinstance(new, str):
-        old, new = differing(_told_apart(old), _told_apart(new), width=width)
+        old, new = differing(_short_digest(old), _short_digest(new), width=width)
     return f"{_value(old, width)} → {_value(new, width)}"
 
 
@@ -49,7 +49,7 @@ def _value(value: int | str | None, width: int) -> str:
     return "none" if value is None else shortened(str(value), width)
 
 
-def _told_apart(digest: str) -> str:
+def _short_digest(digest: str) -> str:
     """Return the first 12 digits of a sha256, other text unchanged."""
     return digest[:12] if _SHA256.fullmatch(digest) else digest
 

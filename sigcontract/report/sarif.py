@@ -65,7 +65,7 @@ def _rule(rule: str) -> dict[str, Any]:
 
 
 def _result(case: Case, result: CaseResult, rule: int) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "ruleId": result.rule,
         "ruleIndex": rule,
         "level": result.level,
@@ -77,12 +77,12 @@ def _result(case: Case, result: CaseResult, rule: int) -> dict[str, Any]:
         location: dict[str, Any] = {"physicalLocation": _physical(result.location)}
         if result.logical is not None:
             location["logicalLocations"] = [{"fullyQualifiedName": result.logical}]
-        told["locations"] = [location]
+        fields["locations"] = [location]
     if result.related is not None and result.related != result.location:
-        told["relatedLocations"] = [{"physicalLocation": _physical(result.related)}]
+        fields["relatedLocations"] = [{"physicalLocation": _physical(result.related)}]
     if result.justification is not None:
-        told["suppressions"] = [{"kind": "external", "justification": _text(result.justification)}]
-    return told
+        fields["suppressions"] = [{"kind": "external", "justification": _text(result.justification)}]
+    return fields
 
 
 def _text(text: str) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sigcontract.compare import compare_dumps
 from sigcontract.errors import SigcontractError
 from sigcontract.model import GraphSignature, Record, SignatureDump
-from sigcontract.report import cut_apart, diff_text, safe
+from sigcontract.report import diff_text, safe, shortened_distinctly
 from sigcontract.testing.dumps import UNKNOWN_ENVIRONMENT, dump_of
 
 __all__ = ["inequality_lines"]
@@ -68,4 +68,4 @@ def _labels(dump: SignatureDump) -> list[str]:
 
 
 def _change(old: Any, new: Any) -> str:
-    return " → ".join(cut_apart([safe(repr(value)) for value in (old, new)], _VALUE))
+    return " → ".join(shortened_distinctly([safe(repr(value)) for value in (old, new)], _VALUE))

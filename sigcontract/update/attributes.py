@@ -153,6 +153,7 @@ class Effects:
         self._sets: dict[bytes, AttributeSet] = {msgspec.msgpack.encode(()): self._last}
         # By object id; the object is kept alive, so the id stays unique.
         self._set_of: dict[int, tuple[Attributes, AttributeSet]] = {}
+        self._barriers: dict[tuple[AttributeSet, AttributeSet], tuple[NodeRefusal | Doubt, ...]] = {}
         self._refusals: dict[tuple[AttributeSet, AttributeSet], NodeRefusal | tuple[Doubt, ...]] = {}
         self._differences: dict[tuple[AttributeSet, AttributeSet, AttributeSet, bool], tuple[Difference, ...]] = {}
 
@@ -231,8 +232,15 @@ class Effects:
             AttributeId.DEVICE_UPDATABLE_KERNEL_NODE,
         ]
 
-    def barriers(self, held: AttributeSet, candidate: AttributeSet) -> Iterator[NodeRefusal | Doubt]:
-        """Yield a refusal or doubt for every attribute whose change the driver refuses or may refuse."""
+    def barriers(self, held: AttributeSet, candidate: AttributeSet) -> tuple[NodeRefusal | Doubt, ...]:
+        """Return a refusal or doubt for every attribute whose change the driver refuses or may refuse."""
+        key = held, candidate
+        found = self._barriers.get(key)
+        if found is None:
+            found = self._barriers[key] = tuple(self._search_barriers(held, candidate))
+        return found
+
+    def _search_barriers(self, held: AttributeSet, candidate: AttributeSet) -> Iterator[NodeRefusal | Doubt]:
         for attribute_id in self._deciding(held.entries, candidate.entries):
             old, new = held.entries.get(attribute_id), candidate.entries.get(attribute_id)
             if is_device_updatable(old) or is_device_updatable(new):

@@ -38,7 +38,7 @@ def fewest_groups(neighbours: Sequence[int], first: Iterable[Sequence[int]], *, 
     first
         A cover to begin with. It is returned where none has fewer groups.
     steps
-        Vertices that the searches may place, all together. A part of the vertices whose search is cut off keeps
+        Vertices that the searches may assign, all together. A part of the vertices whose search is cut off keeps
         the fewest groups found until then, and the bound that its search began with.
     """
     known = [sum(1 << vertex for vertex in group) for group in first]
@@ -47,13 +47,13 @@ def fewest_groups(neighbours: Sequence[int], first: Iterable[Sequence[int]], *, 
     budget = _Budget(steps)
     for part in _parts(neighbours):
         best = [group for group in known if group & part]
-        apart = _apart(part, neighbours)
-        for cover in _greedy(part, neighbours, apart):
+        independent = _independent(part, neighbours)
+        for cover in _greedy(part, neighbours, independent):
             if len(cover) < len(best):
                 best = cover
-        bound = len(apart)
+        bound = len(independent)
         if bound < len(best) and part.bit_count() <= _SEARCHED:
-            best, finished = _Search(part, neighbours, apart, best, budget).run()
+            best, finished = _Search(part, neighbours, independent, best, budget).run()
             bound = len(best) if finished else bound
         found += best
         at_least += bound
@@ -84,7 +84,7 @@ def _parts(neighbours: Sequence[int]) -> Iterator[int]:
         yield part
 
 
-def _apart(part: int, neighbours: Sequence[int]) -> tuple[int, ...]:
+def _independent(part: int, neighbours: Sequence[int]) -> tuple[int, ...]:
     """Return vertices of which no two are neighbours: each needs a group of its own."""
     found = []
     for vertex in sorted(bits(part), key=lambda vertex: (neighbours[vertex] & part).bit_count()):
@@ -94,13 +94,13 @@ def _apart(part: int, neighbours: Sequence[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _greedy(part: int, neighbours: Sequence[int], apart: Sequence[int]) -> Iterator[list[int]]:
+def _greedy(part: int, neighbours: Sequence[int], independent: Sequence[int]) -> Iterator[list[int]]:
     """Yield covers that put each vertex into the first group that takes it, in some orders."""
-    rest = [vertex for vertex in bits(part) if vertex not in set(apart)]
+    rest = [vertex for vertex in bits(part) if vertex not in set(independent)]
     fewest_first = sorted(rest, key=lambda vertex: neighbours[vertex].bit_count())
     for order in (rest, fewest_first, fewest_first[::-1]):
         groups: list[int] = []
-        for vertex in (*apart, *order):
+        for vertex in (*independent, *order):
             for number, group in enumerate(groups):
                 if group & ~neighbours[vertex] == 0:
                     groups[number] |= 1 << vertex
@@ -118,25 +118,25 @@ class _Budget:
 
 
 class _Search:
-    """Branch and bound over one connected part: places the vertex with the fewest choices first."""
+    """Branch and bound over one connected part: assigns the vertex with the fewest choices first."""
 
     def __init__(
-        self, part: int, neighbours: Sequence[int], apart: Sequence[int], best: list[int], budget: _Budget
+        self, part: int, neighbours: Sequence[int], independent: Sequence[int], best: list[int], budget: _Budget
     ) -> None:
         self._neighbours = neighbours
         self._best = best
         self._budget = budget
-        self._at_least = len(apart)
-        self._groups = [1 << vertex for vertex in apart]
+        self._at_least = len(independent)
+        self._groups = [1 << vertex for vertex in independent]
         self._left = part & ~sum(self._groups)
 
     def run(self) -> tuple[list[int], bool]:
         """Return the fewest groups found, and whether none has fewer."""
-        finished = self._place()
+        finished = self._assign()
         return self._best, finished
 
-    def _place(self) -> bool:
-        """Place what is left in every way that may need fewer groups; return whether none was left out."""
+    def _assign(self) -> bool:
+        """Assign what is left in every way that may need fewer groups; return whether none was left out."""
         groups = self._groups
         if len(groups) >= len(self._best):
             return True
@@ -151,14 +151,14 @@ class _Search:
         try:
             for number in choices:
                 groups[number] |= 1 << vertex
-                finished = self._place()
+                finished = self._assign()
                 groups[number] &= ~(1 << vertex)
                 if not finished or len(self._best) == self._at_least:
                     return finished
             if len(groups) + 1 >= len(self._best):
                 return True
             groups.append(1 << vertex)
-            finished = self._place()
+            finished = self._assign()
             groups.pop()
             return finished
         finally:

@@ -94,7 +94,7 @@ def _shape(graph: GraphSignature, labels: dict[Hashable, int]) -> Shape:
 def _coloured(
     starts: tuple[Sequence[int], Sequence[int]], shapes: tuple[Shape, Shape], *, upward: bool
 ) -> tuple[list[int], list[int]]:
-    """Return colours that tell nodes apart by all that comes before them, or upward, by all that comes after."""
+    """Return colours that distinguish nodes by all that comes before them, or upward, by all that comes after."""
     number: dict[Hashable, int] = {}
     found: list[list[int]] = []
     for start, shape in zip(starts, shapes, strict=True):

@@ -154,7 +154,7 @@ class NodeJudge:
             found.extend(self._function(held, candidate, held_identity, fixed_identity))
         found.extend(_applied(held, candidate))
         parts = held.attributes, candidate.attributes, held.function, candidate.function
-        key = (id(parts[0]), id(parts[1]), id(parts[2]), id(parts[3])) if fixed is held and one_function else None
+        key = (*map(id, parts), one_function) if fixed is held else None
         known = self._launches.get(key) if key else None
         if known is None:
             known = parts, self._launch(held, candidate, fixed, one_function=one_function)

@@ -117,8 +117,8 @@ def judged_update(
             findings.add((by_rule("exec.history", "", what.what, None), what.path, what.subject))
     elif refusal is None and fixed is not None and fixed is not held:
         origin = _origin(fixed, held, judge, findings)
-    for placed in differences_along(pairing, (held, candidate), judge, origin):
-        findings.add(placed)
+    for difference in differences_along(pairing, (held, candidate), judge, origin):
+        findings.add(difference)
     collapsed = findings.collapsed(max_also)
     doubtful = pairing.doubtful
     located = None if doubtful or refusal is None or refusal.result is None else refusal

@@ -163,13 +163,13 @@ class _Walk:
         number = self._kept_of.get((attributes, prefers_cluster))
         if number is None:
             effects = self._judge.effects
-            apart = {AttributeId.CLUSTER_DIMENSION}
+            separate = {AttributeId.CLUSTER_DIMENSION}
             if not prefers_cluster:
-                apart.add(AttributeId.PREFERRED_CLUSTER_DIMENSION)
+                separate.add(AttributeId.PREFERRED_CLUSTER_DIMENSION)
             kept = [
                 (entry.id, entry.state, _kept_value(entry.value))
                 for entry in attributes.attributes
-                if entry.id not in apart and effects.of(entry.id).kind not in ("none", "applied")
+                if entry.id not in separate and effects.of(entry.id).kind not in ("none", "applied")
             ]
             number = self._kept_of[attributes, prefers_cluster] = self._number(kept)
         return number

@@ -68,10 +68,10 @@ class Reordering(NamedTuple):
 
 def is_chain(dependencies: Sequence[_Edges]) -> bool:
     """Whether each node depends on the previous one alone, so no other order exists."""
-    return all(
-        len(edges) == (index > 0) and all(edge.node == index - 1 for edge in edges)
-        for index, edges in enumerate(dependencies)
-    )
+    count = len(dependencies)
+    if list(map(len, dependencies)) != [0, *[1] * (count - 1)][:count]:
+        return False
+    return [edges[0].node for edges in dependencies[1:]] == list(range(count - 1))
 
 
 def node_order(

@@ -33,12 +33,12 @@ class FirstCome(NamedTuple):
     ----------
     members
         Their numbers.
-    apart
+    separate
         Groups of which this differs never go together: the load epochs of reused handles.
     """
 
     members: tuple[int, ...]
-    apart: Hashable = None
+    separate: Hashable = None
 
 
 class Executables(NamedTuple):
@@ -75,7 +75,7 @@ def fewest_executables(
     """
     buckets: dict[Hashable, list[FirstCome]] = {}
     for group in first_come:
-        key = pairing_key(graphs[group.members[0]], judge), group.apart
+        key = pairing_key(graphs[group.members[0]], judge), group.separate
         buckets.setdefault(key, []).append(group)
     found: list[tuple[int, ...]] = []
     at_least = 0
@@ -123,19 +123,28 @@ class _Bucket:
         return Executables(tuple(map(self._numbers, cover.groups)), cover.at_least)
 
     def _cover_of_groups(self) -> Executables:
-        """Put whole groups together: a bound, and no more comparisons than are linear in the graphs.
+        """Put whole groups together, those compared before the budget ends; work is linear in the graphs.
 
-        Groups of which the first graphs do not go together need an executable each, however groups are split.
+        Each group is compared with all earlier ones. Groups of which the first graphs do not go together need an
+        executable each, however groups are split.
         """
-        of_firsts, of_groups = [0] * len(self._groups), [0] * len(self._groups)
-        for (i, one), (k, other) in combinations(enumerate(self._groups), 2):
-            if self._left <= 0 or self._together(one[0], other[0]):
-                _join(of_firsts, i, k)  # what was not compared may go together, so it proves no bound
-                if self._left > 0 and all(self._left > 0 and self._together(a, b) for a in one for b in other):
-                    _join(of_groups, i, k)
+        of_firsts: list[int] = []
+        of_groups: list[int] = []
+        for number, group in enumerate(self._groups):
+            if self._left <= 0:
+                break
+            of_firsts.append(0)
+            of_groups.append(0)
+            for earlier, other in enumerate(self._groups[:number]):
+                # What was not compared may go together, so it proves no bound.
+                if self._left <= 0 or self._together(other[0], group[0]):
+                    _join(of_firsts, earlier, number)
+                    if self._left > 0 and all(self._left > 0 and self._together(a, b) for a in other for b in group):
+                        _join(of_groups, earlier, number)
         bound = fewest_groups(of_firsts, [[index] for index in range(len(of_firsts))], steps=0).at_least
         cover = fewest_groups(of_groups, [[index] for index in range(len(of_groups))])
-        merged = (tuple(vertex for index in group for vertex in self._groups[index]) for group in cover.groups)
+        merged = [tuple(vertex for index in group for vertex in self._groups[index]) for group in cover.groups]
+        merged += map(tuple, self._groups[len(of_groups) :])
         return Executables(tuple(map(self._numbers, merged)), bound)
 
     def _numbers(self, vertices: Iterable[int]) -> tuple[int, ...]:

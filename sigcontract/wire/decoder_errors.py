@@ -10,7 +10,7 @@ from sigcontract.errors import DecodeError, InvariantError, LimitError, RecordEr
 __all__ = ["below", "step", "translated"]
 
 #: msgspec ends a message with the path, as `` - at `$.nodes[...].x` ``.
-_PLACE = re.compile(r"^(?P<reason>.*) - at `(?:key in )?(?P<path>\$.*)`$", re.DOTALL)
+_LOCATION = re.compile(r"^(?P<reason>.*) - at `(?:key in )?(?P<path>\$.*)`$", re.DOTALL)
 
 
 def translated(error: Exception) -> RecordError:
@@ -21,7 +21,7 @@ def translated(error: Exception) -> RecordError:
         return LimitError("values are nested too deeply", code="nesting")
     if isinstance(error, MemoryError):
         return LimitError("not enough memory for this document", code="memory")
-    found = _PLACE.match(str(error))
+    found = _LOCATION.match(str(error))
     reason, path = (found["reason"], found["path"]) if found else (str(error), "$")
     if isinstance(error.__cause__, InvariantError):
         return below(path, error.__cause__)

@@ -57,13 +57,13 @@ def _validator(cls: type[Record]) -> "SchemaValidator":
 
 
 def _decoded(cls: type[Any], value: dict[str, Any]) -> Any:
-    """Return the record that a document says. Raises pydantic's ValidationError with every fault."""
+    """Return the record that a document holds. Raises pydantic's ValidationError with every fault."""
     from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError  # noqa: PLC0415  as above
 
     found: list[RecordError]
     data = b""
     try:
-        data = msgspec.msgpack.encode(value)  # which keeps NaN and bytes apart from null and text
+        data = msgspec.msgpack.encode(value)  # which distinguishes NaN and bytes from null and text
         return decode(data, expect=cls)
     except RecordError as error:
         found = [error] if error.code == "document" else faults(data) or [error]

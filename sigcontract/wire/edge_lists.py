@@ -51,6 +51,6 @@ class EdgeLists:
         made = self._default[edge] if edge < len(self._default) else None
         if made is None:
             made = (Dependency(node=edge, from_port=0, to_port=0, type=0),)
-            if edge < len(self._default):  # else it leads to no node, as the graph says
+            if edge < len(self._default):  # else it leads to no node, which the graph reports
                 self._default[edge] = made
         return made

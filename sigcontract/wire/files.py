@@ -299,10 +299,10 @@ def _sync_directory(directory: Path) -> None:
             os.close(descriptor)
 
 
-def _file_error(verb: str, path: FilePath, error: Exception) -> FileError:
+def _file_error(action: str, path: FilePath, error: Exception) -> FileError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    advice = _ADVICE.get((verb, getattr(error, "errno", None)), "name another file")
-    return FileError(f"cannot {verb} {os.fspath(path)}: {reason}; {advice}", file=os.fspath(path))
+    advice = _ADVICE.get((action, getattr(error, "errno", None)), "name another file")
+    return FileError(f"cannot {action} {os.fspath(path)}: {reason}; {advice}", file=os.fspath(path))
 
 
 #: Remedies by failed operation and error.

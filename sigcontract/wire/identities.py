@@ -35,7 +35,7 @@ def portable_form(graph: GraphSignature) -> GraphSignature:
 class _Numbers:
     """Numbers from 1, in the order of first lookup.
 
-    By the bytes of a key: a file can have very many handles that meet in one place of a table, as Python's hash of
+    By the bytes of a key: a file can have very many handles that collide in a hash table, as Python's hash of
     integers is the same on every machine.
     """
 

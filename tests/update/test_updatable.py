@@ -183,7 +183,7 @@ def test_groups_of_other_load_epochs_stay_apart() -> None:
     graphs = [probe(2), probe(4, 0xF2, grid=16)]
     judge = NodeJudge(H200, 0)
     assert fewest_executables(graphs, [FirstCome((0,)), FirstCome((1,))], judge) == Executables(((0, 1),), 1)
-    apart = [FirstCome((0,), apart="before"), FirstCome((1,), apart="after")]
+    apart = [FirstCome((0,), separate="before"), FirstCome((1,), separate="after")]
     assert fewest_executables(graphs, apart, judge) == Executables(((0,), (1,)), 2)
 
 
@@ -214,6 +214,29 @@ def test_of_many_graphs_whole_groups_are_put_together(monkeypatch: pytest.Monkey
     # One executable may be enough: of the first graphs of both groups an update is safe.
     assert found.at_least == 1
     assert judged < 33 * len(graphs)
+
+
+def test_pairs_of_groups_are_not_gone_through_once_no_comparison_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of thousands of cooperative kernels is another function: no two go together, yet no pair costs a step."""
+    joined = 0
+
+    def counted(held: ExecState, candidate: GraphSignature, judge: NodeJudge) -> bool:
+        return held.held is candidate and judge is not None
+
+    def join(neighbours: list[int], a: int, b: int) -> None:
+        nonlocal joined
+        joined += 1
+        neighbours[a] |= 1 << b
+        neighbours[b] |= 1 << a
+
+    monkeypatch.setattr(updatable, "is_updatable", counted)
+    monkeypatch.setattr(updatable, "_join", join)
+    monkeypatch.setattr(updatable, "_PER_GRAPH", 1)
+    graphs = [graph(kernel(cooperative(on=True), name=f"probe{func}", func=func)) for func in range(1, 3000)]
+    found = formed(graphs)
+    assert len(found.groups) == len(graphs)
+    assert 40 < found.at_least < 100
+    assert joined < 100
 
 
 def test_sizes_that_have_no_grid_in_common_are_put_together_however_many() -> None:

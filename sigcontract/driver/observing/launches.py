@@ -110,7 +110,7 @@ class LaunchLedger:
             self.graph_destroyed(inner)
         if len(self._interned) > len(self._nodes) + _SPARE_ARRAYS:
             self._interned = {carried: carried for _, carried in self._nodes.values()}
-            self._decoded = {carried: said for carried, said in self._decoded.items() if carried in self._interned}
+            self._decoded = {carried: entry for carried, entry in self._decoded.items() if carried in self._interned}
 
     def attributes(self, node: int) -> dict[int, bytes] | None:
         """Return a node's launch attributes, id -> 64 bytes; None if unknown.

@@ -300,7 +300,7 @@ class Recorder:
     # Writing
 
     def write(self, *, complete: bool = False) -> bool:
-        """Write the dump. Returns whether it is on disk; if not, `problems` says why, and the next write tries again.
+        """Write the dump. Returns whether it is on disk; if not, `problems` has why, and the next write tries again.
 
         Parameters
         ----------

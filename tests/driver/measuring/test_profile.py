@@ -1,9 +1,13 @@
 """Measuring a driver: what kernels see decides, on the fake driver and on a real one."""
 
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
+from traceback import walk_stack
 
 import pytest
 
+import sigcontract as sc
 from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.measuring import profile as doctor
 from sigcontract.driver.measuring.kernels import REPORT_BYTES, parse_report, probe_ptx
@@ -20,6 +24,8 @@ from tests.driver.conftest import Workshop
 from tests.driver.fake import FakeDriver
 from tests.driver.fake_state import FakeNode
 from tests.driver.fake_update import Answer, carry
+
+PACKAGE = str(Path(sc.__file__).parent)
 
 
 def test_what_is_measured_can_be_saved_and_loaded(driver: CudaDriver) -> None:
@@ -131,12 +137,29 @@ def test_without_a_context_the_primary_one_is_borrowed() -> None:
     assert (fake.leaks(), fake.misuse, fake.contexts) == ([], [], [])
 
 
+class CallSites(Counter[str]):
+    """Calls of the driver by function; besides, the number of the first call of each site: its stack in the package."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: dict[object, int] = {}
+
+    def __setitem__(self, name: str, count: int) -> None:
+        stack = [
+            (frame.f_code, line) for frame, line in walk_stack(None) if frame.f_code.co_filename.startswith(PACKAGE)
+        ]
+        self.first.setdefault((name, *stack), self.total())
+        super().__setitem__(name, count)
+
+
 def test_whichever_call_fails_nothing_is_left_behind() -> None:
-    """Every call of a whole measurement is failed once; most failures end it, some are answers."""
+    """The first call of every call site of a measurement is failed; most failures end it, some are answers."""
     whole = FakeDriver()
+    sites = whole.calls = CallSites()
     measure_profile(whole.driver())
+    assert len(sites.first) > 150
     ended = 0
-    for index in range(0, sum(whole.calls.values()), 5):
+    for index in sites.first.values():
         fake = FakeDriver()
         driver = fake.driver()
         fake.fail(None, 999, after=index)
