@@ -22,6 +22,8 @@ from tests.driver.build import GraphBuilder
 from tests.driver.fake import ptx
 
 _SIZE = 3 << 20
+#: What each result is preset with: a value that the driver did not write stays so.
+_UNWRITTEN = 0xAAAA_AAAA_AAAA_AAAA
 _IDS = {
     "CONTEXT": 1,
     "MEMORY_TYPE": 2,
@@ -38,12 +40,15 @@ _IDS = {
 
 def answer(driver: CudaDriver, address: int, start: int) -> dict[str, Any]:
     """Return what the driver answers, ids together as sigcontract asks; addresses relative to `start`."""
-    outs = [ctypes.c_uint64(0xAAAA_AAAA_AAAA_AAAA) for _ in _IDS]
+    outs = [ctypes.c_uint64(_UNWRITTEN) for _ in _IDS]
     pointers = (ctypes.c_void_p * len(outs))(*map(ctypes.addressof, outs))
     ids = (ctypes.c_int * len(outs))(*_IDS.values())
     result = driver.library.result_of("cuPointerGetAttributes", len(outs), ids, pointers, address)
     found: dict[str, Any] = {"result": result}
     for name, out in zip(_IDS, outs, strict=True):
+        if out.value == _UNWRITTEN:
+            found[name] = "not written"
+            continue
         value = out.value if name.endswith(("ADDR", "SIZE", "CONTEXT", "HANDLE")) else out.value & 0xFFFF_FFFF
         if name in ("CONTEXT", "MEMPOOL_HANDLE"):
             found[name] = value != 0

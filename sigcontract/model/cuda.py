@@ -169,6 +169,8 @@ class PointerAttribute(IntEnum):
     RANGE_START_ADDR = 11
     RANGE_SIZE = 12
     MEMPOOL_HANDLE = 17
+    MAPPING_SIZE = 18
+    MAPPING_BASE_ADDR = 19
 
 
 class DeviceAttribute(IntEnum):

@@ -145,8 +145,12 @@ class FakeBuilding(FakeBase):
             string_at(address, size) for address, (_offset, size) in zip(pointers, function.parameters, strict=False)
         )
         node.params["arguments"] = arguments
-        copies = [create_string_buffer(argument, len(argument)) for argument in arguments]
-        node.memory = [(c_void_p * max(len(copies), 1))(*map(addressof, copies)), *copies]
+        # One packed copy that an array of pointers leads into (lab/results/pointer-attributes-h200-2026-12-03.json).
+        packed = create_string_buffer(max((offset + size for offset, size in function.parameters), default=1))
+        starts = [addressof(packed) + offset for offset, _size in function.parameters]
+        for start, argument in zip(starts, arguments, strict=False):
+            memmove(start, argument, len(argument))
+        node.memory = [(c_void_p * max(len(starts), 1))(*starts), packed]
         return node
 
     def _pack(self, node: FakeNode, function: FakeFunction, extra: int) -> None:

@@ -255,24 +255,29 @@ class FakeFunctions(FakeBase):
 
     @entry("cuPointerGetAttributes")
     def _pointer_attributes(self, count: int, ids: int, places: int, address: int) -> None:
-        """Answer for an address; for one of no allocation with success, and zeros (cuda.h)."""
-        found = [start for start, block in self.memory.items() if start <= address < start + len(block)]
-        facts = {1: 0, 2: 0, 8: 0, 9: -2, 11: 0, 12: 0, 17: 0}
-        for start in found:
+        """Answer for an address, always with success (lab/results/pointer-attributes-h200-2026-12-03.json).
+
+        RANGE is not written for an address that is in no allocation and no reservation.
+        """
+        facts = {1: 0, 2: 0, 8: 0, 9: -2, 17: 0, 18: 0, 19: 0}
+        for start, block in self.memory.items():
+            if not start <= address < start + len(block):
+                continue
             kind = self.memory_kinds.get(start, FakeMemory())
-            facts = {
-                1: PRIMARY_CONTEXT,
-                2: kind.memory_type,
-                8: int(kind.managed),
-                9: kind.device,
-                11: start if kind.has_range else 0,
-                12: len(self.memory[start]) if kind.has_range else 0,
-                17: kind.pool,
-            }
+            if kind.has_range:
+                facts |= {11: start, 12: len(block)}
+            mapping = kind.mapping(start, len(block), address)
+            if mapping is not None:
+                has_context = not kind.pool and kind.mapped is None
+                facts |= {1: PRIMARY_CONTEXT if has_context else 0, 2: kind.memory_type, 8: int(kind.managed)}
+                facts |= {9: kind.device, 17: kind.pool, 18: mapping[1], 19: mapping[0]}
         for attribute, index in zip(
             (c_int * count).from_address(ids), (c_uint64 * count).from_address(places), strict=True
         ):
-            put(c_uint64 if attribute in (1, 11, 12, 17) else c_int, index, facts[attribute])
+            if attribute in facts:
+                put(c_uint64 if attribute in (1, 11, 12, 17, 18, 19) else c_int, index, facts[attribute])
+            elif attribute not in (11, 12):
+                raise Refused(INVALID_VALUE)
 
     @entry("cuStreamCreate")
     def _stream_create(self, out: int, _flags: int) -> None:

@@ -19,6 +19,8 @@ __all__ = [
 
 KERNEL = 0  # CUgraphNodeType
 NO_CLUSTER = (0, 0, 0)
+#: What mappings of cuMemAlloc are multiples of, as measured.
+_MAPPING_BYTES = 2 << 20
 _CLUSTER_DIMENSION, _COOPERATIVE, _PRIORITY, _CARVEOUT = 4, 2, 8, 14
 _PREFERRED_CLUSTER_DIMENSION, _DEVICE_UPDATABLE, _NVLINK_UTIL_CENTRIC_SCHEDULING = 11, 13, 16
 
@@ -40,14 +42,21 @@ class FakeFunction:
 
 @dataclass(frozen=True)
 class FakeMemory:
-    """What cuPointerGetAttributes answers for an allocation: plain device memory unless said otherwise."""
+    """What cuPointerGetAttributes answers for an allocation: memory of cuMemAlloc unless said otherwise."""
 
     memory_type: int = 2  # CUmemorytype
     device: int = 0
     managed: bool = False
     pool: int = 0
-    #: Whether the driver gives the range of the allocation.
+    #: Whether the driver gives the range of the allocation; all drivers measured do.
     has_range: bool = True
+    #: Of a reservation: offset and size of each part that is mapped, in bytes. None: memory of one allocation.
+    mapped: tuple[tuple[int, int], ...] | None = None
+
+    def mapping(self, start: int, size: int, address: int) -> tuple[int, int] | None:
+        """Return base and size of the mapping around an address of this memory; None if it is not mapped."""
+        parts = ((0, size + -size % _MAPPING_BYTES),) if self.mapped is None else self.mapped
+        return next(((start + at, length) for at, length in parts if start + at <= address < start + at + length), None)
 
 
 @dataclass(eq=False)

@@ -63,7 +63,10 @@ class AttributeColumn(NamedTuple):
 
 
 class PointerAttributes(NamedTuple):
-    """cuPointerGetAttributes of one address; zeros for memory unknown to CUDA (pageable host memory)."""
+    """cuPointerGetAttributes of one address.
+
+    In no allocation (pageable host memory, freed memory): success, memory type 0, device ordinal -2, context 0.
+    """
 
     memory_type: int
     device_ordinal: int
@@ -72,12 +75,21 @@ class PointerAttributes(NamedTuple):
 
 
 class AllocationAttributes(NamedTuple):
-    """cuPointerGetAttributes of one address: its allocation; zeros for memory unknown to CUDA."""
+    """cuPointerGetAttributes of one address: its allocation.
 
-    #: CU_POINTER_ATTRIBUTE_RANGE_START_ADDR and _RANGE_SIZE, in bytes.
+    In no allocation: success, with memory type 0 and no mapping. The range decides nothing: the driver does not write
+    it for an address that is in no reservation either, and in a reservation (cuMemAddressReserve) it is the whole
+    reservation, whether the address is mapped or not.
+    """
+
+    #: CU_POINTER_ATTRIBUTE_RANGE_START_ADDR and _RANGE_SIZE, in bytes; 0 if the driver wrote neither.
     start: int
     size_bytes: int
-    #: CUmemorytype; 0 if the address belongs to no allocation.
+    #: CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR and _MAPPING_SIZE, in bytes: the mapping that contains the address. It can
+    #: end after the allocation, and is a part of the range where a reservation is mapped in parts.
+    mapping_start: int
+    mapping_size_bytes: int
+    #: CUmemorytype; 0 if the address is in no allocation.
     memory_type: int
     device_ordinal: int
     managed: bool

@@ -74,6 +74,8 @@ _POINTER_ATTRIBUTES = (
 _ALLOCATION_ATTRIBUTES = (
     PointerAttribute.RANGE_START_ADDR,
     PointerAttribute.RANGE_SIZE,
+    PointerAttribute.MAPPING_BASE_ADDR,
+    PointerAttribute.MAPPING_SIZE,
     PointerAttribute.MEMORY_TYPE,
     PointerAttribute.DEVICE_ORDINAL,
     PointerAttribute.IS_MANAGED,
@@ -297,15 +299,22 @@ class CudaDriver(BuildCalls):
 
     def allocation_attributes(self, address: int) -> AllocationAttributes | None:
         """cuPointerGetAttributes of the allocation that contains an address, or None if the driver refuses."""
-        start, size, memory_type, ordinal = c_void_p(), c_size_t(), c_uint(), c_int()
-        managed, pool = c_uint(), c_void_p()
-        outs = (start, size, memory_type, ordinal, managed, pool)
+        start, size, mapping, mapping_size = c_void_p(), c_size_t(), c_void_p(), c_size_t()
+        memory_type, ordinal, managed, pool = c_uint(), c_int(), c_uint(), c_void_p()
+        outs = (start, size, mapping, mapping_size, memory_type, ordinal, managed, pool)
         addresses = (c_void_p * len(outs))(*map(addressof, outs))
         result = self.library.result_of("cuPointerGetAttributes", len(outs), _ALLOCATION_IDS, addresses, address)
         if result != SUCCESS:
             return None
         return AllocationAttributes(
-            start.value or 0, size.value, memory_type.value, ordinal.value, bool(managed.value), bool(pool.value)
+            start=start.value or 0,
+            size_bytes=size.value,
+            mapping_start=mapping.value or 0,
+            mapping_size_bytes=mapping_size.value,
+            memory_type=memory_type.value,
+            device_ordinal=ordinal.value,
+            managed=bool(managed.value),
+            pooled=bool(pool.value),
         )
 
     def code_address(self) -> int:

@@ -78,7 +78,7 @@ class ParameterBuffer:
     def _from_pointers(self, address: int) -> bytes | None:
         pointers = self._pointers.from_address(address).raw
         first = int.from_bytes(pointers[:_POINTER_BYTES], "little")
-        # If the driver keeps one packed copy per node, one read does for all parameters.
+        # One packed copy per node, as the driver of an H200 keeps it: one read does for all parameters.
         if first and self._dense and int.from_bytes(pointers, "little") == first * self._ones + self._offsets:
             return self._before + self._packed.from_address(first).raw
         packed = bytearray(self.size_bytes)

@@ -1,4 +1,4 @@
-"""Which allocation an address belongs to: one driver call per allocation, not one per address."""
+"""Which allocation an address belongs to: one driver call per mapped allocation, not one per address."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from sigcontract.model import (
 
 __all__ = ["AllocationTable", "AllocatorBlocks"]
 
-#: Words below 4 GiB are sizes and counts; CUDA's 64-bit platforms map no memory there for programs.
+#: Words below 4 GiB are sizes and counts. The lowest memory measured is that of pools, from 12 GiB on.
 _LOWEST_ADDRESS = 1 << 32
 #: End of user space on x86-64 (47 bits) and AArch64 (48 bits); larger words are floats and packed integers.
 _END_OF_ADDRESSES = 1 << 48
@@ -59,7 +59,7 @@ class AllocationTable:
         self.refused: set[int] = set()
 
     def add_graph_memory(self, address: int, size_bytes: int, device_ordinal: int | None) -> None:
-        """Add the memory of a mem alloc node, which the driver need not report before the graph is launched."""
+        """Add the memory of a mem alloc node. The driver reports none before a launch, nor once the graph freed it."""
         found = self._api.allocation_attributes(address)
         known = found is not None and found.memory_type != 0
         allocation = Allocation(
@@ -83,10 +83,11 @@ class AllocationTable:
         """Whether a word that was looked up is an address, or looks like one.
 
         It is an address if the driver knows its allocation. It looks like one if it is at least 1 TiB and in a region
-        of 1 TiB, aligned, that also holds libcuda or an allocation known so far: Linux maps memory top-down and CUDA
-        allocates there too, so memory that was freed leaves addresses in the same region. Two 32-bit integers side by
-        side make a word below 1 TiB if the upper one is less than 256, as most counts are, and fall into such a region
-        only if it is one of 256 values.
+        of 1 TiB, aligned, that also holds libcuda or an allocation known so far: cuMemAlloc, managed and page-locked
+        memory and reservations are where Linux maps libraries, so memory that was freed leaves addresses in the same
+        region. Memory of pools and of graphs is below 1 TiB and, once freed, no address: two 32-bit integers side by
+        side make a word there if the upper one is less than 256, as most counts are. They fall into a region above only
+        if it is one of 256 values.
         """
         if word < _LOWEST_ADDRESS or word not in self._targets:
             return False
@@ -114,7 +115,7 @@ class AllocationTable:
         if found is None:
             self.refused.add(address)
             return None
-        if found.memory_type == 0:  # success, and zeros: no allocation
+        if found.memory_type == 0:  # success, whatever RANGE is: no allocation
             return None
         has_range = found.start <= address < found.start + found.size_bytes
         allocation = Allocation(
@@ -126,8 +127,11 @@ class AllocationTable:
             pooled=found.pooled,
         )
         self._regions.add(address >> _REGION_BITS)
-        if has_range:
-            self._ranges.insert(found.start, found.start + found.size_bytes, allocation)
+        # The range of a reservation has parts that are not mapped, so the answer holds for this mapping alone.
+        start = max(found.start, found.mapping_start)
+        end = min(found.start + found.size_bytes, found.mapping_start + found.mapping_size_bytes)
+        if has_range and start <= address < end:
+            self._ranges.insert(start, end, allocation)
         return allocation
 
 
@@ -144,7 +148,7 @@ class _Ranges:
         return self._allocations[index] if index >= 0 and address < self._ends[index] else None
 
     def insert(self, start: int, end: int, allocation: Allocation) -> None:
-        """Add a range. Those that it overlaps were freed since, and go."""
+        """Add a range. Those that it overlaps were freed or unmapped since, and go."""
         overlap = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
         self._starts[overlap] = [start]
         self._ends[overlap] = [end]

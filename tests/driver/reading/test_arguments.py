@@ -145,14 +145,14 @@ def test_a_function_without_parameter_info_has_no_arguments() -> None:
 
 
 def test_parameters_that_the_driver_keeps_apart_are_put_together(fake: FakeDriver) -> None:
-    """The fake keeps one copy per parameter; the packed copy of the real driver is read at once."""
+    """The driver measured keeps one packed copy, which is read at once; cuda.h promises one pointer per parameter."""
     driver = fake.driver()
     graph = one_kernel(driver, word(5), number(6))
     node = fake.graphs[graph.graph].nodes[0]
-    apart = arguments_of(driver, graph)
-    packed = create_string_buffer(word(5) + number(6), 12)
-    node.memory[0][0], node.memory[0][1] = addressof(packed), addressof(packed) + 8
-    assert arguments_of(driver, graph) == apart
+    packed = arguments_of(driver, graph)
+    first, second = create_string_buffer(word(5), 8), create_string_buffer(number(6), 4)
+    node.memory[0][0], node.memory[0][1] = addressof(first), addressof(second)
+    assert arguments_of(driver, graph) == packed
     node.memory[0][1] = None
     (read,) = read_graph(graph.graph, driver=driver, arguments=True).kernel_nodes
     assert read.arguments is None
@@ -174,8 +174,9 @@ def test_reading_writes_nothing_of_the_driver(fake: FakeDriver) -> None:
         FakeMemory(memory_type=1),
         FakeMemory(device=3),
         FakeMemory(has_range=False),
+        FakeMemory(mapped=((0, 64),)),
     ],
-    ids=["pool", "managed", "pinned host", "peer", "no range"],
+    ids=["pool", "managed", "pinned host", "peer", "no range", "reservation"],
 )
 def test_kinds_of_memory_are_as_the_driver_reports_them(fake: FakeDriver, kind: FakeMemory) -> None:
     driver = fake.driver()
@@ -259,6 +260,55 @@ def test_an_allocation_is_asked_for_once_and_so_is_a_word_that_is_no_address(fak
     assert len(nodes) == 40
     read_graph(graph.graph, driver=driver, arguments=True)
     assert fake.calls["cuPointerGetAttributes"] == 6
+
+
+@pytest.mark.parametrize("mapped_first", [True, False])
+def test_the_part_of_a_reservation_that_is_not_mapped_is_in_no_allocation(fake: FakeDriver, mapped_first: bool) -> None:
+    driver = fake.driver()
+    start = place(fake, 0, 3 << 20)
+    fake.memory_kinds[start] = FakeMemory(mapped=((0, 1 << 20), (2 << 20, 1 << 20)))
+    words = [word(start + 64), word(start + (1 << 20) + 64), word(start + (2 << 20) + 64)]
+    found = arguments_of(driver, one_kernel(driver, *(words if mapped_first else words[::-1])))
+    first, gone, last = (target for ((_offset, target),) in targets(found if mapped_first else found[::-1]))
+    assert gone is None
+    assert first is not None
+    assert last is not None
+    assert first.allocation == last.allocation
+    assert (first.allocation.address, first.allocation.size_bytes) == (start, 3 << 20)
+    assert (first.offset_bytes, last.offset_bytes) == (64, (2 << 20) + 64)
+
+
+def test_an_address_in_a_mapping_behind_an_allocation_is_in_none(fake: FakeDriver) -> None:
+    """A mapping is padded: 512 bytes of cuMemAlloc have one of 2 MiB."""
+    driver = fake.driver()
+    start = place(fake, 0, 512)
+    inside, behind = arguments_of(driver, one_kernel(driver, word(start + 511), word(start + 512)))
+    assert [target is None for ((_offset, target),) in targets([inside, behind])] == [False, True]
+
+
+def test_each_mapping_of_a_reservation_is_asked_for_once(fake: FakeDriver) -> None:
+    start = place(fake, 0, 3 << 20)
+    fake.memory_kinds[start] = FakeMemory(mapped=((0, 1 << 20), (1 << 20, 1 << 20)))
+    table = AllocationTable(fake.driver(), None)
+    fake.calls.clear()
+    for address in range(start, start + (2 << 20), 1 << 18):
+        assert table.target(address) is not None
+    assert fake.calls["cuPointerGetAttributes"] == 2
+
+
+def test_freed_memory_of_a_pool_is_a_value(fake: FakeDriver) -> None:
+    """Pools are below 1 TiB, where two integers side by side are too, so a freed address cannot be distinguished."""
+    driver = fake.driver()
+    start = 0x3_0200_0000
+    fake.memory[start] = (c_char * 64)()
+    fake.memory_kinds[start] = FakeMemory(pool=0x7)
+    graph = one_kernel(driver, word(start + 8))
+    ((found,),) = targets(arguments_of(driver, graph))
+    assert found[1] is not None
+    del fake.memory[start]
+    assert arguments_of(driver, graph) == (
+        KernelArgument(offset_bytes=0, size_bytes=8, value=word(start + 8).hex(), pointers=()),
+    )
 
 
 def test_an_allocation_made_during_the_read_takes_the_range_of_one_freed_before(fake: FakeDriver) -> None:
