@@ -25,7 +25,8 @@ def core_schema_of_document(cls: type[Record]) -> "CoreSchema | None":
     """Return the pydantic schema of a record that is a document; None of another record.
 
     It accepts the document of any version, and what `core_schema_of_record` accepts. Every fault is an error of its
-    own, at its location. Serialising gives the document of the version that is written, as does the JSON Schema.
+    own, at its location. Serialising gives the document of the version that is written. The JSON Schema is that of the
+    default version; `sigcontract.schema` gives that of a dump with arguments, version 3.
     """
     if cls not in {form.record for form in FORMS.values()}:
         return None

@@ -47,8 +47,14 @@ def test_a_field_reads_every_document_and_writes_one(file: Path) -> None:
     assert written == msgspec.json.encode(msgspec.json.decode(sc.encode(record)))
     assert adapter.validate_json(written) == record
     assert adapter.validate_python(record) == record
+    document = json.loads(written)
     for mode in ("validation", "serialization"):
-        jsonschema.Draft202012Validator(adapter.json_schema(mode=mode)).validate(json.loads(written))
+        described = adapter.json_schema(mode=mode)
+        # The schema of a field is that of the default version; a dump with arguments is written as a newer one.
+        if document["version"] != described["properties"]["version"]["const"]:
+            assert "arguments" in document
+            described = sc.schema(document["document"], document["version"])
+        jsonschema.Draft202012Validator(described).validate(document)
 
 
 @pytest.mark.parametrize("file", INVALID, ids=lambda file: f"{file.parents[1].name}-{file.name}")
