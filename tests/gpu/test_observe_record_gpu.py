@@ -89,6 +89,20 @@ capture(); os.kill(os.getpid(), 9)
     assert "did not exit cleanly: graphs after its last write are missing" in ended.stderr
 
 
+def test_a_full_disk_costs_the_program_nothing(tmp_path: Path) -> None:
+    program = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # as a full disk: writing more fails
+graph = capture(); x.zero_(); graph.replay(); torch.cuda.synchronize()
+print(int(x.sum()))
+"""
+    ended = run(tmp_path, program)
+    assert (ended.returncode, ended.stdout) == (0, "64\n"), ended.stderr
+    assert "the dump could not be written" in ended.stderr
+    assert dumps(tmp_path) == []
+
+
 def test_sigterm_ends_a_program_whose_main_thread_hangs_in_the_driver(tmp_path: Path) -> None:
     hang = """
 capture()
@@ -123,7 +137,7 @@ capture(2)
     ended = run(tmp_path, program)
     assert ended.returncode == 0, ended.stderr
     assert int(ended.stdout) >= 1
-    assert "torch.profiler started: launches are not observed from here on" in ended.stderr
+    assert "torch.profiler started: launches are no longer observed (after 1 graphs)" in ended.stderr
     (dump,) = dumps(tmp_path)
     assert [len(entry.graph.nodes) for entry in dump.graphs] == [1, 2]
     states = [entry.graph.kernel_nodes[0].attribute(11) for entry in dump.graphs]
