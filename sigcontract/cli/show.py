@@ -64,7 +64,7 @@ _EXAMPLE = """\
 sigcontract show server.dump.json                         every graph, repeated layers folded
 sigcontract show server.dump.json --graph decode/bs=4     one graph
 sigcontract show server.dump.json --nodes --attributes    every node with every launch attribute
-sigcontract show server.dump.json --arguments             what each kernel is given, and memory that is gone
+sigcontract show server.dump.json --arguments             arguments of each kernel, and memory that is gone
 sigcontract show server.dump.json --fail-on gone          exit status 1 if an address leads to memory that is gone
 """
 
@@ -107,13 +107,14 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--arguments",
         action="store_true",
-        help="what kernels are given: values, and the allocations that addresses lead into; first, the addresses that "
+        help="arguments of kernels: values, and the allocations that addresses lead into; first, the addresses that "
         "lead to memory that is gone",
     )
     parser.add_argument(
         "--fail-on",
         choices=("gone",),
-        help="gone: exit status 1 if an address leads to memory that is gone, 3 if that is not known",
+        help="gone: exit status 1 if an address leads to memory that is gone, 3 if that is not known; standard error "
+        "has the reason",
     )
 
 
@@ -172,8 +173,24 @@ def _status(fail_on: str | None, dump: SignatureDump, arguments: Iterable[GraphA
     found = list(arguments)
     if any(gone.certain for each in found for gone in each.gone):
         return Exit.GATE
-    unknown = not dump.complete or any(each.gone or each.recorded < each.kernels for each in found)
-    return Exit.UNDETERMINED if unknown or not found else Exit.OK
+    reasons = list(_not_known(dump, found))
+    for reason in reasons:
+        sys.stderr.write(f"sigcontract: show: --fail-on {fail_on}: not known: {reason}\n")
+    return Exit.UNDETERMINED if reasons else Exit.OK
+
+
+def _not_known(dump: SignatureDump, arguments: list[GraphArguments]) -> Iterator[str]:
+    """Yield why it is not known whether an address leads to memory that is gone, and what to do."""
+    if not arguments:
+        yield "the dump has no graphs"
+    if not dump.complete:
+        yield "the dump is incomplete: graphs after the last write are missing"
+    missing = sum(each.kernels - each.recorded for each in arguments)
+    if missing:
+        yield f"arguments of {counted(missing, 'kernel node')} are not recorded; record with --arguments"
+    possible = sum(len(each.gone) for each in arguments)
+    if possible:
+        yield f"{counted(possible, 'word')} that may lead to memory that is gone; see show --arguments"
 
 
 def _document(name: str) -> Document:
@@ -247,16 +264,25 @@ def _argument_lines(views: list[_GraphView], args: argparse.Namespace) -> Iterat
     recorded = sum(each.recorded for each in arguments)
     if recorded or args.arguments:
         yield recorded_line(recorded, sum(each.kernels for each in arguments))
-    gone = sum(len(each.gone) for each in arguments)
+    gone = [address for each in arguments for address in each.gone]
     if gone:
         more = "" if args.arguments or args.fail_on else " (--arguments lists them)"
-        lead = "1 address leads" if gone == 1 else f"{gone} addresses lead"
-        yield f"{lead} to memory that is gone{more or ':'}"
+        yield f"{_lead(gone)} to memory that is gone{more or ':'}"
     if args.arguments or args.fail_on:
         labels: dict[str, tuple[GoneAddress, ...]] = {}
         for view in distinct.values():
             labels[view.entry.label] = view.arguments.gone
         yield from (f"  {line}" for line in gone_lines(labels))
+
+
+def _lead(gone: list[GoneAddress]) -> str:
+    """Return ``2 addresses lead``, ``1 address may lead``, ``2 addresses lead, and 1 may lead,``."""
+    certain = sum(address.certain for address in gone)
+    possible = len(gone) - certain
+    if not certain:
+        return f"{possible} address{'' if possible == 1 else 'es'} may lead"
+    lead = "1 address leads" if certain == 1 else f"{certain} addresses lead"
+    return f"{lead}, and {possible} may lead," if possible else lead
 
 
 def _names_kept(names: set[str]) -> Iterator[str]:

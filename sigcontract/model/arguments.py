@@ -1,4 +1,4 @@
-"""What a kernel is given: the bytes of each parameter, and the allocations that its pointers lead into.
+"""The arguments of a kernel: the bytes of each parameter, and the allocations that its pointers lead into.
 
 Recorded on request only: arguments may hold secrets, and reading them takes time.
 """
@@ -148,7 +148,7 @@ def check_words(size_bytes: int, value: str | None, offsets: Sequence[int], path
         elif offset + POINTER_BYTES > size_bytes:
             fault = f"ends beyond the {size_bytes} bytes of the argument"
         elif value is not None and value[2 * offset : 2 * (offset + POINTER_BYTES)].strip("0"):
-            fault = "is not zero in value; its address belongs into pointers alone"
+            fault = "is not zero in value; its address belongs in pointers alone"
         if fault is not None:
             raise InvariantError(f"the word at offset {offset} {fault}", path=f"{path}.pointers[{index}]")
         free = offset + POINTER_BYTES

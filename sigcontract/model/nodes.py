@@ -80,7 +80,7 @@ class KernelNodeSignature(Record, frozen=True, kw_only=True, tag_field="node", t
     ]
     function: Annotated[FunctionFacts | None, Meta(description="Properties of the function; null if not recorded.")]
     arguments: Annotated[
-        tuple[KernelArgument, ...] | None, Meta(description="What the kernel is given, in order; null if not recorded.")
+        tuple[KernelArgument, ...] | None, Meta(description="Arguments of the kernel, in order; null if not recorded.")
     ] = None
 
     def check(self) -> None:

@@ -136,7 +136,7 @@ class NodeView(Record, frozen=True, kw_only=True):
     ]
     arguments: Annotated[
         tuple[ArgumentView, ...] | None,
-        Meta(description="What the kernel is given; null: not a kernel, not recorded, or not requested."),
+        Meta(description="Arguments of the kernel; null: not a kernel, not recorded, or not requested."),
     ]
     addresses: Annotated[
         tuple[AddressView, ...] | None,

@@ -1,11 +1,13 @@
-"""What the kernels of a graph are given, and where its addresses lead, as values and as lines of text."""
+"""The arguments of a graph's kernels, and where its addresses lead, as values and as lines of text."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sigcontract.model import (
+    POINTER_BYTES,
     AddressView,
+    Allocation,
     ArgumentView,
     GoneAddress,
     GraphSignature,
@@ -26,7 +28,8 @@ from sigcontract.wire import portable_form
 __all__ = ["GraphArguments", "NodeArguments", "argument_lines", "gone_lines", "node_arguments", "recorded_line"]
 
 _NAME: Final = 56
-_WORD_BYTES: Final = 8
+#: Words and addresses of one argument in text; JSON has all.
+_MOST_WORDS: Final = 32
 
 
 class NodeArguments(NamedTuple):
@@ -93,7 +96,7 @@ def node_arguments(node: KernelNodeSignature) -> NodeArguments:
 
 
 def argument_lines(found: NodeArguments) -> Iterator[str]:
-    """Yield a line per argument or operand of a node: where addresses lead, and what other words read as."""
+    """Yield a line per argument or operand of a node: where addresses lead, and the values of other words."""
     if found.arguments is None:
         for address in found.addresses:
             yield f"{address.operand}: {_address_text(address)}"
@@ -107,7 +110,9 @@ def argument_lines(found: NodeArguments) -> Iterator[str]:
             here[address.offset_bytes or 0] = _address_text(address)
         here |= {begin + word.offset_bytes: word.text for word in argument.words or ()}
         texts = [f"+{at - begin} {text}" if len(here) > 1 else text for at, text in sorted(here.items())]
-        if argument.words is None and len(here) * _WORD_BYTES < argument.size_bytes:
+        if len(texts) > _MOST_WORDS:
+            texts[_MOST_WORDS:] = [f"and {len(texts) - _MOST_WORDS} more"]
+        if argument.words is None and len(here) * POINTER_BYTES < argument.size_bytes:
             texts.append("redacted")
         values = ", ".join(texts)
         yield f"offset {begin}, {counted(argument.size_bytes, 'byte')}: {values or 'empty'}"
@@ -119,7 +124,7 @@ def gone_lines(gone: Mapping[str, Iterable[GoneAddress]]) -> Iterator[str]:
     for label, addresses in gone.items():
         for each in addresses:
             where = each.operand or f"offset {each.offset_bytes}"
-            may = "" if each.certain else "may be: "
+            may = "" if each.certain else "possibly "
             frame = f" (allocated at {safe(each.stack[0])})" if each.stack else ""
             key = safe(label), shortened(each.subject, _NAME), f"{where}: {may}{each.reason}{frame}"
             lines.setdefault(key, []).append(each.path)
@@ -192,22 +197,19 @@ def _address(
         allocation=number or None,
         allocation_offset_bytes=None if target is None else target.offset_bytes,
         allocation_size_bytes=None if allocation is None else allocation.size_bytes,
-        memory=None if target is None else _memory(target),
+        memory=None if allocation is None else _memory(allocation),
         device_ordinal=None if allocation is None else allocation.device_ordinal,
         block=None if target is None else target.block,
         gone=gone,
     )
 
 
-def _memory(target: PointerTarget) -> str:
-    """Return the kind of memory and its device, in few words."""
-    allocation = target.allocation
+def _memory(allocation: Allocation) -> str:
+    """Return the kind of memory."""
     kind = "unknown" if allocation.memory_type is None else MEMORY.get(allocation.memory_type, "unknown")
     if allocation.managed:
-        kind = "managed"
-    elif allocation.pooled:
-        kind = f"{kind} pool"
-    return kind
+        return "managed"
+    return f"{kind} pool" if allocation.pooled else kind
 
 
 def _address_text(address: AddressView) -> str:

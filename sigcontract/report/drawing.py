@@ -235,9 +235,9 @@ def _words(change: Change, width: int) -> str:
 
 
 def is_explained(verdict: Verdict, rule: str) -> bool:
-    """Whether a rule is named beside its change and explained: where it is not plainly safe, and where it is of code.
+    """Whether a rule is named beside its change and explained: where it is not safe, and of code and freed memory.
 
-    An update carries another function, so that verdict is safe; that one name stands for two kernels is news all the
-    same.
+    An update applies another function or address, so those verdicts are safe; that one name stands for two kernels, or
+    that the memory is gone, needs an action all the same.
     """
-    return not verdict.safe or rule == "function.code"
+    return not verdict.safe or rule in ("function.code", "memory.gone")

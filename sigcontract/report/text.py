@@ -101,7 +101,11 @@ def _lines(comparison: DumpComparison, page: Page, *, verdicts: bool | None) -> 
                 yield from _plain_line(finding, page)
             continue
         each = found.one_capture if verdicts is None else verdicts
-        explained += [finding for finding in first.findings if each or finding.verdict in _EXPLAINED]
+        explained += [
+            finding
+            for finding in first.findings
+            if each or finding.verdict in _EXPLAINED or finding.rule == "memory.gone"
+        ]
         drawing = Drawing(page, found, verdicts=each)
         head = [*_heading(graphs, found, page, verdicts=each), *drawing.causes()]
         yield from head

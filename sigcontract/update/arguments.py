@@ -9,7 +9,14 @@ from hashlib import sha256
 from itertools import chain, zip_longest
 from typing import Final, NamedTuple
 
-from sigcontract.model import Allocation, AllocatorBlock, ArgumentPointer, KernelArgument, PointerTarget
+from sigcontract.model import (
+    POINTER_BYTES,
+    Allocation,
+    AllocatorBlock,
+    ArgumentPointer,
+    KernelArgument,
+    PointerTarget,
+)
 from sigcontract.update.attributes import Difference, by_rule, field_text
 from sigcontract.update.gone import NO_ALLOCATION, gone_block
 from sigcontract.update.words import changed_words
@@ -26,8 +33,7 @@ __all__ = [
 _ARGUMENTS: Final = ".arguments"
 ARGUMENTS_UNKNOWN: Final = "kernel.argument-unknown"
 _NULL, _POINTER, _REDACTED = "null", "pointer", "redacted"
-_WORD_BYTES: Final = 8
-#: Words of one argument that are compared one by one; if more differ, the argument is another as a whole.
+#: Words of one argument that are compared one by one; if more differ, the argument is one difference.
 _MOST_WORDS: Final = 8
 #: Digits of the digest that is shown of such an argument.
 _DIGITS: Final = 16
@@ -103,9 +109,9 @@ def target_differences(
     if old.allocation.address != new.allocation.address:
         texts = (_allocation_text(target.allocation) for target in (old, new))
         yield by_rule(rules.changed, f"{at}.allocation.address", *texts)
-        went = gone_block(new.block)
-        if went is not None and gone_block(old.block) is None:
-            yield by_rule("memory.gone", f"{at}.block.state", _POINTER, went)
+        gone = gone_block(new.block)
+        if gone is not None and gone_block(old.block) is None:
+            yield by_rule("memory.gone", f"{at}.block.state", _POINTER, gone)
         return
     yield from _allocations(old.allocation, new.allocation, f"{at}.allocation", rules)
     if old.offset_bytes != new.offset_bytes:
@@ -128,7 +134,7 @@ def _values(old: tuple[KernelArgument, ...], new: tuple[KernelArgument, ...]) ->
     hidden: tuple[str, str] | None = None
     for before, after in zip(old, new, strict=True):
         if before.value is None or after.value is None:
-            covered = len(before.pointers) * _WORD_BYTES
+            covered = len(before.pointers) * POINTER_BYTES
             if before.value is not after.value or covered < before.size_bytes:
                 sides = (_REDACTED if side.value is None else "recorded" for side in (before, after))
                 hidden = hidden or (next(sides), next(sides))
@@ -194,7 +200,7 @@ class _First:
 
 def _alias_texts(old: int | None, new: int | None) -> Iterator[str]:
     for mine, other in ((old, new), (new, old)):
-        yield f"apart from offset {other}" if mine is None else f"same address as offset {mine}"
+        yield f"distinct from offset {other}" if mine is None else f"same address as offset {mine}"
 
 
 def _two_pointers(old: ArgumentPointer, new: ArgumentPointer, at: str) -> Iterator[Difference]:
@@ -231,7 +237,7 @@ def _word_text(argument: KernelArgument, pointer: ArgumentPointer | None, offset
         return _POINTER if pointer.target is not None else NO_ALLOCATION
     if argument.value is None:
         return _REDACTED
-    word = bytes.fromhex(argument.value)[offset : offset + _WORD_BYTES]
+    word = bytes.fromhex(argument.value)[offset : offset + POINTER_BYTES]
     return f"{int.from_bytes(word, 'little'):#x}" if any(word) else _NULL
 
 
@@ -253,13 +259,13 @@ def _blocks(old: AllocatorBlock | None, new: AllocatorBlock | None, at: str, rul
         if old is not new:
             yield by_rule(rules.unknown, at, *("not known" if block is None else "known" for block in (old, new)))
         return
-    went = gone_block(new) if gone_block(old) is None else None
+    gone = gone_block(new) if gone_block(old) is None else None
     for name in ("allocator", "state", "pool", "size_bytes", "offset_bytes"):
         before, after = getattr(old, name), getattr(new, name)
         if before == after:
             continue
-        if went is not None and name in ("state", "pool"):
-            yield by_rule("memory.gone", f"{at}.state", _POINTER, went)
+        if gone is not None and name in ("state", "pool"):
+            yield by_rule("memory.gone", f"{at}.state", _POINTER, gone)
         else:
             yield by_rule(
                 rules.unknown if "unknown" in (before, after) else rules.changed, f"{at}.{name}", before, after

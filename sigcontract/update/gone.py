@@ -6,6 +6,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from sigcontract.model import (
+    POINTER_BYTES,
     AllocatorBlock,
     GraphSignature,
     KernelNodeSignature,
@@ -22,7 +23,6 @@ __all__ = ["NO_ALLOCATION", "GonePointer", "gone_block", "gone_pointers"]
 NO_ALLOCATION: Final = "no allocation"
 #: PointerFacts.memory_type of an address outside of any live CUDA allocation.
 _UNKNOWN_MEMORY: Final = 0
-_WORD_BYTES: Final = 8
 _DEVICE: Final = int(MemoryType.DEVICE)
 _FREED: Final = {"free": "free block", "pending_free": "block pending free"}
 
@@ -119,7 +119,7 @@ def _of_kernel(node: KernelNodeSignature, own: _OwnMemory) -> Iterator[_Gone]:
             if pointer.target is not None:
                 yield from _of_block(offset, None, pointer.target.block)
             elif pointer.address not in own:
-                certain = argument.size_bytes == _WORD_BYTES and pointer.address != 0
+                certain = argument.size_bytes == POINTER_BYTES and pointer.address != 0
                 yield offset, None, NO_ALLOCATION, certain, None
 
 

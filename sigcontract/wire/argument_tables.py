@@ -1,4 +1,4 @@
-"""Fold the arguments of kernels, and what their pointers lead to, into tables, and read them again."""
+"""Fold the arguments of kernels, and what their pointers lead to, into tables, and read them back."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -150,7 +150,7 @@ class ArgumentFolder:
 
 
 class ArgumentReader:
-    """Reads rows of arguments from the tables of a document; equal ones are one object."""
+    """Reads rows of arguments from the tables of a document; one row without pointers is one object."""
 
     def __init__(self, document: Any) -> None:
         self._allocations = document.allocations
@@ -165,8 +165,6 @@ class ArgumentReader:
             )
             for row in document.arguments
         ]
-        # Addresses at the offset of a word, and arguments of one word: by row, so that no key is of a file.
-        self._words: dict[bytes, ArgumentPointer] = {}
 
     def arguments(self, rows: Any, pointers: Any) -> tuple[KernelArgument, ...] | None:
         """Return the arguments of a kernel node, None if they are not recorded."""

@@ -13,7 +13,6 @@ from sigcontract.model import (
     MemsetNode,
     NodeSignature,
     PointerFacts,
-    Record,
     SignatureDump,
     holds_graphs,
     inner_graphs,
@@ -80,8 +79,8 @@ def _recorded_of(node: NodeSignature) -> Iterator[str]:
 def redacted(dump: SignatureDump) -> SignatureDump:
     """Return a dump without the values of arguments: ``value`` is null and ``address`` 0 in each.
 
-    Layout, allocations, offsets into them and blocks of allocators stay, so what points where still compares. The
-    digests are others.
+    Layout, allocations, offsets into them and blocks of allocators stay, so allocations and offsets still compare.
+    The digests change.
 
     Raises
     ------
@@ -161,8 +160,9 @@ def _without(node: Any) -> Any:
     return _without_target(node) if type(node) is MemsetNode else node
 
 
-def _without_target(holder: Record) -> Any:
-    facts = getattr(holder, "pointer")  # noqa: B009  an operand or a node
+def _without_target(holder: Any) -> Any:
+    """Return an operand or a node without the target of its pointer."""
+    facts = holder.pointer
     if facts is None or facts.target is None:
         return holder
     return replace(holder, pointer=replace(facts, target=None))

@@ -103,6 +103,29 @@ def test_the_gate_fails_on_what_is_gone_and_passes_only_what_is_known(  # noqa: 
     assert shown(capsys, path, "--format", form, status=0)
 
 
+def test_the_gate_names_what_is_not_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = saved(tmp_path, MAY_BE, graph(kernel(), kernel()), complete=False)
+    assert main(["show", path, "--fail-on", "gone"]) == 3
+    found = capsys.readouterr()
+    assert "\n1 address may lead to memory that is gone:\n" in found.out
+    begin = "sigcontract: show: --fail-on gone: not known: "
+    assert found.err.splitlines() == [
+        f"{begin}the dump is incomplete: graphs after the last write are missing",
+        f"{begin}arguments of 2 kernel nodes are not recorded; record with --arguments",
+        f"{begin}1 word that may lead to memory that is gone; see show --arguments",
+    ]
+    assert main(["show", saved(tmp_path), "--fail-on", "gone"]) == 3
+    assert capsys.readouterr().err == f"{begin}the dump has no graphs\n"
+
+
+def test_addresses_that_lead_and_that_may_lead_are_counted_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(tmp_path, FREED, MAY_BE)
+    out = shown(capsys, path, "--fail-on", "gone", status=1)
+    assert "\n2 addresses lead, and 1 may lead, to memory that is gone:\n" in out
+
+
 def test_the_gate_looks_at_the_chosen_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(tmp_path, HEALTHY, FREED)
     assert "free block" not in shown(capsys, path, "--fail-on", "gone", "--graph", "g0")

@@ -86,7 +86,7 @@ def test_two_buffers_that_changed_their_roles_are_one_finding_each() -> None:
 def test_aliases_are_told_from_two_buffers() -> None:
     old = layers(4, lambda index: (pointer_to(1, 64 * index), pointer_to(2, 64 * index)))
     new = layers(4, lambda index: (pointer_to(1, 64 * index), pointer_to(1, 64 * index)))
-    apart, same = "apart from offset 0", "same address as offset 0"
+    apart, same = "distinct from offset 0", "same address as offset 0"
     assert found(old, new) == [("kernel.argument", "nodes[0].arguments[offset=8].alias", apart, same, 4)]
     assert found(new, old) == [("kernel.argument", "nodes[0].arguments[offset=8].alias", same, apart, 4)]
 

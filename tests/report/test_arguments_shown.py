@@ -55,6 +55,11 @@ g0: 6 nodes; update: updatable
       allocations: 2, 6, node 3
   ~ probe: offset 16: 16 → 32, offset 24: 1e-05 → 1e-06, offset 8: moved by +512 bytes in its
       allocation, offset 8: pointer → free block, node 5
+
+memory.gone: updatable, documented
+  The address led to memory in use, and now leads to a free block, to a block of another graph's
+  pool, or to no allocation. The update applies it, and the launch then reads or writes memory that
+  something else may use. Keep the memory alive as long as the graph is replayed.
 """  # noqa: RUF001  times, as people write it
 
 MARKDOWN = [
@@ -157,7 +162,7 @@ LINES = {
 GONE = """\
 g0: nodes[0] (probe), offset 8: free block (allocated at model.py:33 forward)
 g0: nodes[0] (probe), offset 16: no allocation
-g0: nodes[0] (probe), offset 40: may be: no allocation
+g0: nodes[0] (probe), offset 40: possibly no allocation
 g0: nodes[3] (memcpy), destination: free block (allocated at model.py:33 forward)
 g0: nodes[4].graph.nodes[0] (probe), offset 0: free block (allocated at model.py:33 forward)
 """
@@ -210,3 +215,9 @@ def test_the_work_grows_with_nodes_and_with_arguments() -> None:
 
     grows_with_its_input(lambda nodes: prepared(nodes, 6), 100)
     grows_with_its_input(lambda width: prepared(20, width), 60)
+
+
+def test_the_text_of_a_long_struct_has_its_first_words() -> None:
+    (line,) = argument_lines(GraphArguments(graph(given(kernel(), struct_of("<40i", *range(40))))).of("nodes[0]"))
+    assert line.startswith("offset 0, 160 bytes: +0 0, +4 1, ")
+    assert line.endswith(", +124 31, and 8 more")

@@ -68,13 +68,13 @@ def argument(field: str, old: Any, new: Any) -> list[tuple[str, str, Any, Any]]:
         pytest.param(
             [pointer_to(1), pointer_to(2)],
             [pointer_to(1), pointer_to(1)],
-            argument("[offset=8].alias", "apart from offset 0", "same address as offset 0"),
+            argument("[offset=8].alias", "distinct from offset 0", "same address as offset 0"),
             id="two became one",
         ),
         pytest.param(
             [pointer_to(1), pointer_to(1)],
             [pointer_to(1), pointer_to(2)],
-            argument("[offset=8].alias", "same address as offset 0", "apart from offset 0"),
+            argument("[offset=8].alias", "same address as offset 0", "distinct from offset 0"),
             id="one became two",
         ),
         pytest.param([pointer_to()], [scalar(0, "<q")], argument("[offset=0]", "pointer", "null"), id="null"),

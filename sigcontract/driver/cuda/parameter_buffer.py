@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ctypes import c_char, string_at
 from struct import Struct
 
-from sigcontract.model import MAX_ARGUMENT_BYTES
+from sigcontract.model import MAX_ARGUMENT_BYTES, POINTER_BYTES
 
 __all__ = ["ParameterBuffer"]
 
@@ -18,7 +18,6 @@ _END, _BUFFER_POINTER, _BUFFER_SIZE = 0, 1, 2
 _MOST_ENTRIES = 8
 #: Parameters this close together lie on pages that hold one of them, so the bytes between can be read as well.
 _LARGEST_GAP_BYTES = 256
-_POINTER_BYTES = 8
 _WORD = Struct("<Q")
 
 
@@ -47,7 +46,7 @@ class ParameterBuffer:
         start = self._layout[0][0] if self._layout else 0
         self._before = bytes(start)
         # Reading through an array type costs a third of string_at, and there are two reads per node.
-        self._pointers = c_char * (_POINTER_BYTES * len(self._layout))
+        self._pointers = c_char * (POINTER_BYTES * len(self._layout))
         self._packed = c_char * max(self.size_bytes - start, 0)
         # An array of pointers as one integer, 64 bits each: each is the first pointer plus an offset.
         self._ones = sum(1 << 64 * index for index in range(len(self._layout)))
@@ -77,7 +76,7 @@ class ParameterBuffer:
 
     def _from_pointers(self, address: int) -> bytes | None:
         pointers = self._pointers.from_address(address).raw
-        first = int.from_bytes(pointers[:_POINTER_BYTES], "little")
+        first = int.from_bytes(pointers[:POINTER_BYTES], "little")
         # One packed copy per node, as the driver of an H200 keeps it: one read does for all parameters.
         if first and self._dense and int.from_bytes(pointers, "little") == first * self._ones + self._offsets:
             return self._before + self._packed.from_address(first).raw

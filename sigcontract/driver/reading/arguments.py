@@ -9,12 +9,10 @@ from struct import Struct, unpack_from
 
 from msgspec.structs import replace
 
-from sigcontract.driver.cuda import (
-    ArgumentAddresses,
-    ParameterBuffer,
-)
+from sigcontract.driver.cuda import ArgumentAddresses, ParameterBuffer
 from sigcontract.driver.reading.allocations import AllocationTable
 from sigcontract.model import (
+    POINTER_BYTES,
     ArgumentPointer,
     FunctionFacts,
     KernelArgument,
@@ -23,9 +21,8 @@ from sigcontract.model import (
 
 __all__ = ["ArgumentReader"]
 
-_WORD_BYTES = 8
 #: A word of zeros, hexadecimal.
-_ZERO_WORD = bytes(_WORD_BYTES).hex()
+_ZERO_WORD = bytes(POINTER_BYTES).hex()
 
 
 class _Built(dict[bytes, KernelArgument]):
@@ -50,9 +47,9 @@ class _Built(dict[bytes, KernelArgument]):
 
 
 class _Layout:
-    """The parameters of one function: where their bytes are, and which words of them are aligned.
+    """The parameters of one function: the offsets of their bytes, and their aligned words.
 
-    Words are aligned relative to the parameter buffer, which is where the kernel reads them, and lie in one parameter.
+    A word is aligned relative to the parameter buffer, as the kernel reads it, and lies in one parameter.
     """
 
     def __init__(self, layout: Sequence[tuple[int, int]], built: Callable[[int], _Built]) -> None:
@@ -75,9 +72,9 @@ def _part_formats(layout: Sequence[tuple[int, int]]) -> Iterator[str]:
 def _word_formats(layout: Sequence[tuple[int, int]]) -> Iterator[str]:
     end = 0
     for offset, size in layout:
-        for start in range(offset + -offset % _WORD_BYTES, offset + size - _WORD_BYTES + 1, _WORD_BYTES):
+        for start in range(offset + -offset % POINTER_BYTES, offset + size - POINTER_BYTES + 1, POINTER_BYTES):
             yield f"{start - end}xQ"
-            end = start + _WORD_BYTES
+            end = start + POINTER_BYTES
 
 
 class ArgumentReader:
@@ -141,15 +138,15 @@ class ArgumentReader:
         return self._built.setdefault(offset, _Built(self._argument, offset))
 
     def _argument(self, offset: int, data: bytes) -> KernelArgument:
-        first = -offset % _WORD_BYTES
-        count = (len(data) - first) // _WORD_BYTES
+        first = -offset % POINTER_BYTES
+        count = (len(data) - first) // POINTER_BYTES
         pointers: list[ArgumentPointer] = []
         value = data.hex()
         if count > 0:
             table = self._table
             for index, word in enumerate(unpack_from(f"<{count}Q", data, first)):
                 if table.is_pointer(word):
-                    start = first + index * _WORD_BYTES
+                    start = first + index * POINTER_BYTES
                     pointers.append(ArgumentPointer(offset_bytes=start, address=word, target=table.target(word)))
-                    value = value[: 2 * start] + _ZERO_WORD + value[2 * (start + _WORD_BYTES) :]
+                    value = value[: 2 * start] + _ZERO_WORD + value[2 * (start + POINTER_BYTES) :]
         return KernelArgument(offset_bytes=offset, size_bytes=len(data), value=value, pointers=tuple(pointers))
