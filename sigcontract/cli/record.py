@@ -88,15 +88,15 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--arguments",
         action="store_true",
-        help="record what kernels are passed: every byte of every scalar and struct, which may hold secrets such as "
-        "keys, prompts' lengths or sampling seeds, and the allocation that each pointer leads into; no contents of "
-        "memory. Reading a graph takes about twice as long",
+        help="record arguments of kernels: every byte of every scalar and struct, which may hold secrets such as keys, "
+        "prompt lengths or sampling seeds, and the allocation that each pointer leads into; no contents of memory. "
+        "Reading a graph takes about twice as long",
     )
     parser.add_argument(
         "--redact",
         action="store_true",
-        help="with --arguments: leave every value and address of arguments out of the dump; it keeps which are "
-        "pointers, sizes, offsets and allocations",
+        help="with --arguments: leave values and addresses of arguments out of the dump; sizes, offsets, allocations "
+        "and which words are pointers stay",
     )
     parser.add_argument("--no-host", action="store_true", help="omit host and process id from the dumps")
     parser.add_argument(
