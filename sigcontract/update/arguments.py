@@ -237,7 +237,7 @@ def _word_text(argument: KernelArgument, pointer: ArgumentPointer | None, offset
         return _POINTER if pointer.target is not None else NO_ALLOCATION
     if argument.value is None:
         return _REDACTED
-    word = bytes.fromhex(argument.value)[offset : offset + POINTER_BYTES]
+    word = bytes.fromhex(argument.value[2 * offset : 2 * (offset + POINTER_BYTES)])
     return f"{int.from_bytes(word, 'little'):#x}" if any(word) else _NULL
 
 

@@ -63,7 +63,7 @@ def _changes(old: NodeSignature, new: NodeSignature, judge: NodeJudge, function:
         for field in _finer(difference, fields):
             found.setdefault(field.field, field)
     for difference in fields:
-        if not any(_is_within(difference.field, path) for path in found):
+        if not any(whole in found for whole in _wholes(difference.field)):
             found[difference.field] = _by_table(difference, old, new)
     return list(found.values())
 
@@ -88,6 +88,12 @@ def is_of_function(path: str) -> bool:
 def _is_within(path: str, whole: str) -> bool:
     """Whether a path is that of a field or inside it."""
     return path == whole or path.startswith((f"{whole}.", f"{whole}["))
+
+
+def _wholes(path: str) -> Iterator[str]:
+    """Yield a path and the paths it is inside of: those for which `_is_within` holds."""
+    yield path
+    yield from (path[:end] for end, character in enumerate(path) if character in ".[")
 
 
 def _by_table(difference: Difference, old: NodeSignature, new: NodeSignature) -> Difference:

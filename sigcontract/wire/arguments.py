@@ -28,8 +28,9 @@ WITH_ARGUMENTS: Final = 3
 
 def refuse_arguments(dump: SignatureDump, version: int) -> None:
     """Raise InvariantError, code ``arguments``, if a dump has what a version of the document has no field for."""
+    seen: set[int] = set()
     for number, entry in enumerate(dump.graphs):
-        for path in _recorded(entry.graph, set()):
+        for path in _recorded(entry.graph, seen):
             msg = (
                 f"version {version} has no field for arguments of kernels and targets of pointers; "
                 f"write version {WITH_ARGUMENTS}, "
