@@ -132,7 +132,7 @@ def _init(args: argparse.Namespace) -> int:
     dump = load(args.dump, expect=SignatureDump)
     if not dump.complete or not dump.graphs:
         raise UsageError(
-            f"{args.dump} is truncated or empty and cannot be a baseline; record it again and let the program finish"
+            f"{args.dump} is truncated or empty and cannot be a golden dump; record it again and let the program finish"
         )
     contract = Path(args.contract)
     golden = contract.with_name(f"{contract.name.removesuffix('.toml')}.golden.dump.json")
@@ -148,7 +148,9 @@ def _init(args: argparse.Namespace) -> int:
 
 def _update(dump: SignatureDump, file: ContractFile) -> int:
     if os.environ.get("CI", "").lower() not in ("", "0", "false"):
-        raise UsageError("baselines are not updated where the variable CI is set; run this on your machine and commit")
+        raise UsageError(
+            "golden dumps are not rewritten in CI (the variable CI is set); run --update on your machine and commit"
+        )
     for baseline in update_baselines(dump, file):
         state = "written" if baseline.changed else "unchanged"
         sys.stdout.write(f"{safe(baseline.path)}: {counted(baseline.graphs, 'graph')}, {state}\n")

@@ -1,4 +1,4 @@
-"""``sigcontract migrate``: rewrite a document in the newest version and in the format of the suffix."""
+"""``sigcontract migrate``: rewrite a document in the default version and the format of the suffix."""
 
 import argparse
 import sys
@@ -24,7 +24,7 @@ from sigcontract.wire import (
 __all__ = ["register", "run"]
 
 _EXAMPLE = """\
-sigcontract migrate old.dump.json new.dump.json                    version 1 to the newest version
+sigcontract migrate old.dump.json new.dump.json                    an old version to the one written by default
 sigcontract migrate server.dump.json server.dump.msgpack.zst       the same document, compressed
 sigcontract migrate new.dump.json old.dump.json --to-version 1     for readers of version 1
 """
@@ -35,7 +35,7 @@ def register(subparsers: Subparsers) -> None:
     parser = add_command(
         subparsers,
         "migrate",
-        summary="upgrade a document to the newest version, or change its format",
+        summary="upgrade a document to the version written by default, or change its format",
         example=_EXAMPLE,
     )
     parser.add_argument("source", metavar="FROM", help="a document of any version")

@@ -127,7 +127,7 @@ class Agreement:
             at,
             "contract.golden",
             answer=worst_answer(each.answer for each in findings),
-            expected=f"driver, devices and versions as in {golden}, at worst {terms.worst}",
+            expected=f"same driver, devices and versions as in {golden}; worst verdict allowed: {terms.worst}",
             found=_found(findings),
             golden=golden,
             findings=findings,
@@ -152,7 +152,8 @@ class Agreement:
             "contract.golden",
             graph=graph.label,
             answer=answer,
-            expected=f"as {clause.golden_graph or 'the graph of its label'} in {golden}, at worst {terms.worst}",
+            expected=f"same as {clause.golden_graph or 'the graph of this label'} in {golden}; "
+            f"worst verdict allowed: {terms.worst}",
             found=unmatched or _found(findings),
             advice=_UPDATE if answer == "failed" and clause.golden_graph is None else None,
             golden=golden,

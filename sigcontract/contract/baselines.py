@@ -37,7 +37,7 @@ def update_baselines(dump: SignatureDump, file: ContractFile) -> list[Baseline]:
     """
     if not dump.complete or not dump.graphs:
         raise UsageError(
-            "the dump is truncated or empty and cannot be a baseline; record it again and let the program finish"
+            "the dump is truncated or empty and cannot be a golden dump; record it again and let the program finish"
         )
     labels: dict[str, list[str]] = {}
     for path, clause in graph_clauses(file):

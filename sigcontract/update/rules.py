@@ -272,8 +272,9 @@ _KERNEL: Final = (
         "kernel.argument-unknown", "KernelNodeSignature.arguments, KernelArgument.value, ArgumentPointer.target",
         _UNDETERMINED, "assumed",
         "An argument is not known: at least one side was recorded without arguments or is redacted, or both sides "
-        "hold a word that looks like an address and is in no allocation. Unknown values never match, even each "
-        "other. An update applies it, whatever it is. Record both with --arguments.",
+        "hold a word that looks like an address and is in no allocation, or the block of PyTorch's allocator is not "
+        "known on both. Unknown values never match, even each other. An update applies the argument, whatever it is. "
+        "Record both with --arguments.",
         _SELF,
         "under the share policies arguments do not count",
     ),
@@ -767,7 +768,9 @@ _TWO_RUNS: Final = (
     ),
     Rule(
         "dump.incomplete", "SignatureDump.complete", _UNDETERMINED, "assumed",
-        "The writer of a dump did not finish: graphs after the last write are missing.", _SELF,
+        "The process was still running or died when it wrote the dump: graphs that it instantiated later are missing. "
+        "The graphs in the dump are whole. For a complete dump, record again and let the program end.",
+        _SELF,
     ),
     Rule(
         "dump.profile", "SignatureDump.profile", _UNDETERMINED, "assumed",

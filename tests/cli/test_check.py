@@ -61,7 +61,7 @@ def test_the_text_names_graph_line_difference_and_what_to_do(
         "stale.dump.json against contract.toml\n"
         "\n"
         "failed  contract.golden  g0  (contract.toml:3 golden)\n"
-        "  agreed: as the graph of its label in old.dump.json, at worst identical\n"
+        "  agreed: same as the graph of this label in old.dump.json; worst verdict allowed: identical\n"
         "  found: 1 difference: 1 not allowed, worst verdict stale\n"
         "    stale  kernel.cluster-dim  nodes[0].attributes[cluster_dimension] (probe): none → 2x1x1\n"
         "  golden: old.dump.json:4\n"
@@ -109,7 +109,7 @@ def test_baselines_are_written_anew_by_a_person_only(
 ) -> None:
     monkeypatch.setenv("CI", "true")
     assert main(["check", "wider.dump.json", "--update"]) == 2
-    assert "not updated where the variable CI is set" in capsys.readouterr().err
+    assert "golden dumps are not rewritten in CI" in capsys.readouterr().err
     assert load("old.dump.json", expect=SignatureDump).graphs[0].graph == OLD
     monkeypatch.setenv("CI", "false")
     assert main(["check", "wider.dump.json", "--update"]) == 0

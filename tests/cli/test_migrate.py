@@ -27,7 +27,9 @@ def old(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_old_version_becomes_the_newest(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_old_version_becomes_the_default_version(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "new.dump.json"
     assert main(["migrate", str(old), str(target)]) == 0
     assert (read_header(old).version, read_header(target).version) == (1, 2)

@@ -74,7 +74,7 @@ def test_the_report_says_what_was_found_where_it_was_agreed_and_what_decided(tmp
         .splitlines()[(check.golden_line or 0) - 1]
         .startswith('{"label":"g0"')
     )
-    assert check.expected == "as the graph of its label in golden.dump.json, at worst updatable"
+    assert check.expected == "same as the graph of this label in golden.dump.json; worst verdict allowed: updatable"
     assert check.found == "1 difference: 1 not allowed, worst verdict stale"
     assert [(each.answer, each.decided_by, each.finding.rule) for each in check.findings] == [
         ("failed", "worst", "kernel.cluster-dim")
