@@ -41,7 +41,7 @@ class Answer(NamedTuple):
         return self.status == "CUDA_SUCCESS"
 
     def is_predicted(self, prediction: UpdatePrediction) -> bool:
-        """Whether a prediction that tells a result tells this one."""
+        """Whether a prediction that has a result has this one."""
         result = None if prediction.result is None else prediction.result.name
         return (result, prediction.node, prediction.from_node) == self[1:]
 

@@ -136,7 +136,7 @@ class Members:
             expected = fact.of(self.sources[reference])
         if expected is None and len(values) > 1:
             listed = "; ".join(f"{self.describe(rows)}: {_listed(value)}" for value, rows in values.items())
-            yield self.gap(fact.kind, (), f"{fact.noun} {fact.verb}: {listed}")
+            yield self.gap(fact.kind, (), f"{fact.noun} {fact.predicate}: {listed}")
         for value, rows in values.items():
             if expected is not None and value != expected:
                 own, others = (
@@ -180,7 +180,7 @@ class _Fact(NamedTuple):
 
     kind: FleetGapKind
     noun: str
-    verb: str
+    predicate: str
     of: Callable[[Source], tuple[str, ...]]
 
 

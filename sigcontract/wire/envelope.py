@@ -22,7 +22,7 @@ def document_type(  # noqa: PLR0913  one argument per property of a document
     fields: dict[str, Any],
     *,
     defaults: Mapping[str, Any] = MappingProxyType({}),
-) -> Any:  # a class created at run time, unknown to mypys fields
+) -> Any:  # a class created at run time, whose fields mypy does not know
     """Return the record type of a document: the envelope, then the fields."""
     envelope: dict[str, Any] = {
         "document": Annotated[Literal[document], Meta(description="Kind of this document.")],

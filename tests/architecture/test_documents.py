@@ -40,8 +40,8 @@ def test_the_python_sessions_of_a_page_print_what_it_shows(page: Path, monkeypat
     monkeypatch.chdir(ROOT)
     session = "\n".join(blocks(page, "pycon"))
     test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
-    told: list[str] = []
-    assert doctest.DocTestRunner(verbose=False).run(test, out=told.append).failed == 0, "".join(told)
+    printed: list[str] = []
+    assert doctest.DocTestRunner(verbose=False).run(test, out=printed.append).failed == 0, "".join(printed)
 
 
 def test_the_readme_shows_sessions_in_both_languages() -> None:
@@ -91,7 +91,7 @@ def test_the_table_of_narrower_codes_is_what_the_package_raises() -> None:
     assert sorted(shown) == sorted(narrower_codes())
 
 
-def test_the_page_of_the_command_line_describes_every_verb() -> None:
+def test_the_page_of_the_command_line_describes_every_command() -> None:
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert re.findall(r"^## `(\w+)", page, flags=re.MULTILINE) == list(COMMANDS)
 
@@ -110,7 +110,7 @@ def test_the_changelog_says_what_changed_in_library_documents_and_digests() -> N
     assert re.findall(r"^### (\w+)", released[-1][1], flags=re.MULTILINE) == ["Library", "Documents", "Digests"]
 
 
-def test_the_version_tells_a_release_from_what_comes_after_it() -> None:
+def test_the_version_distinguishes_a_release_from_what_comes_after_it() -> None:
     """A tree with changes that no release has is a development version, later than every release."""
     (_unreleased, changes), (newest, _text), *_older = sections_of_the_changelog()
     version, released = Version(sc.__version__), Version(newest.split()[0])

@@ -51,7 +51,7 @@ def test_the_rank_of_another_problem_size_is_named(
 
 
 @pytest.mark.usefixtures("narrow")
-def test_a_split_is_told_as_a_split_with_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_split_is_reported_as_a_split_with_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved(tmp_path, job([16, 8, 16, 8]))
     status, out, _ = run(capsys, "fleet", str(tmp_path))
     assert status == 1
@@ -135,7 +135,7 @@ def test_groups_and_a_reference_from_the_command_line(tmp_path: Path, capsys: py
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["fleet"], "required"),
         (["fleet", "{tmp}"], "no dumps in"),
@@ -147,11 +147,11 @@ def test_groups_and_a_reference_from_the_command_line(tmp_path: Path, capsys: py
     ],
 )
 def test_wrong_usage_says_what_to_do(
-    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = run(capsys, *(argument.format(tmp=tmp_path) for argument in arguments))
     assert (status, out) == (2, "")
-    assert said in err
+    assert message in err
 
 
 def test_diff_of_two_folders_goes_rank_by_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

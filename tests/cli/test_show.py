@@ -131,7 +131,7 @@ def test_attributes_are_shown_with_state_and_origin(dump: str, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(("scale", "code"), [(2, "28723c505c58"), (3, "0a6c7f1fe84a")])
-def test_observed_code_tells_kernels_of_one_name_apart(
+def test_observed_code_distinguishes_kernels_of_one_name(
     scale: int, code: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dump = ROOT / "examples" / f"triton-scale-{scale}.dump.json"
@@ -232,7 +232,7 @@ def test_notes_that_leave_a_name_too_few_columns_go_on_a_line_of_their_own() -> 
     assert table(chain(kernel("short", 1, 1, priority)), width=70)[1].endswith("short  [priority=-1]")
 
 
-def test_what_is_said_of_all_nodes_is_broken_at_blanks_to_the_width_of_the_terminal(
+def test_what_holds_for_all_nodes_is_broken_at_blanks_to_the_width_of_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -246,7 +246,7 @@ def test_what_is_said_of_all_nodes_is_broken_at_blanks_to_the_width_of_the_termi
     ]
 
 
-def test_what_all_kernel_nodes_have_is_said_once_and_left_out_of_their_rows() -> None:
+def test_what_all_kernel_nodes_have_is_shown_once_and_left_out_of_their_rows() -> None:
     priority = LaunchAttribute(id=8, state="value", origin="node", value=-1)
     carveout = LaunchAttribute(id=14, state="value", origin="node", value=50)
     kernels = [kernel("a", 1, 1, priority), kernel("b", 2, 1, priority, carveout)]
@@ -297,7 +297,7 @@ def test_each_state_of_an_attribute_has_its_words(attribute: LaunchAttribute, te
     assert attribute_text(attribute) == text
 
 
-def test_a_shipped_profile_is_shown_by_its_id_and_what_cannot_be_read_is_told(
+def test_a_shipped_profile_is_shown_by_its_id_and_what_cannot_be_read_is_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["show", "nvidia-h200-cuda-13.0"]) == 0
@@ -309,12 +309,12 @@ def test_a_shipped_profile_is_shown_by_its_id_and_what_cannot_be_read_is_told(
 def test_every_row_says_what_its_node_does(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(ROOT / "examples" / "nodes.dump.json")]) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    said = {line.split()[1]: line.split(maxsplit=2)[2] for line in lines if line[:6].strip().isdecimal()}
-    assert said["batch_mem_op"] == "write_value_32 [0x7f248de00000] = 0x2a"
-    assert said["mem_free"] == "frees the allocation of node -2"
-    assert said["host"] == "function 0x7f26aeb74fe0"
-    assert said["wait_event"] == said["event_record"] == "event 0x3cc68f60"
-    assert said["empty"] == "no work"
+    details = {line.split()[1]: line.split(maxsplit=2)[2] for line in lines if line[:6].strip().isdecimal()}
+    assert details["batch_mem_op"] == "write_value_32 [0x7f248de00000] = 0x2a"
+    assert details["mem_free"] == "frees the allocation of node -2"
+    assert details["host"] == "function 0x7f26aeb74fe0"
+    assert details["wait_event"] == details["event_record"] == "event 0x3cc68f60"
+    assert details["empty"] == "no work"
     assert any(line.endswith("1 edge (1 programmatic), sha256:3251142825e6") for line in lines)
 
 

@@ -38,9 +38,11 @@ def test_colour_follows_the_environment_and_then_the_stream(
     assert use_color(stream) is colored
 
 
-@pytest.mark.parametrize(("said", "expected"), [("80", 80), ("300", 300), ("7", 40)])
-def test_lines_keep_to_columns_but_not_to_a_handful(said: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", said)
+@pytest.mark.parametrize(("variable", "expected"), [("80", 80), ("300", 300), ("7", 40)])
+def test_lines_keep_to_columns_but_not_to_a_handful(
+    variable: str, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", variable)
     assert columns() == expected
 
 

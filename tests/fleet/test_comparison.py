@@ -205,7 +205,7 @@ def test_a_graph_that_one_rank_has_more_is_a_gap_that_names_it() -> None:
     assert (gap.kind, gap.ranks) == ("graph-added", "1")
 
 
-def test_a_graph_that_half_of_the_ranks_have_is_told_of_both_halves() -> None:
+def test_a_graph_that_half_of_the_ranks_have_is_reported_for_both_halves() -> None:
     dumps = [*job([8] * 4)[:2], *job([8] * 4, sizes=[1])[2:]]
     (gap,) = compare_fleet(dumps).gaps
     assert (gap.kind, gap.ranks) == ("graph-missing", "2-3")
@@ -216,7 +216,7 @@ OTHER_DEVICE = DeviceInfo(ordinal=0, name="NVIDIA B200", compute_capability_majo
 
 
 @pytest.mark.parametrize(
-    ("changed", "kind", "said"),
+    ("changed", "kind", "detail"),
     [
         ({"display_driver_version": "575.57"}, "driver", "driver 575.57, expected 580.159.04"),
         ({"cuda_driver_version": 12090}, "driver", "driver CUDA 12.9, expected CUDA 13.0"),
@@ -227,16 +227,16 @@ OTHER_DEVICE = DeviceInfo(ordinal=0, name="NVIDIA B200", compute_capability_majo
         ({"created_at": "yesterday"}, "run", "written at yesterday"),
     ],
 )
-def test_a_dump_of_another_machine_or_run_is_a_gap(changed: dict[str, object], kind: str, said: str) -> None:
+def test_a_dump_of_another_machine_or_run_is_a_gap(changed: dict[str, object], kind: str, detail: str) -> None:
     dumps = job([8] * 4)
     dumps[3] = replace(dumps[3], environment=replace(dumps[3].environment, **changed))
     report = compare_fleet(dumps)
     (gap,) = report.gaps
     assert (report.answer, gap.kind, gap.ranks) == ("undetermined", kind, "3")
-    assert said in gap.detail
+    assert detail in gap.detail
 
 
-def test_two_drivers_on_half_of_the_ranks_each_are_told_as_such() -> None:
+def test_two_drivers_on_half_of_the_ranks_each_are_reported_as_such() -> None:
     dumps = job([8] * 4)
     for rank in (2, 3):
         dumps[rank] = replace(
@@ -258,7 +258,7 @@ def test_ranks_without_a_world_size_never_all_agree() -> None:
     assert (report.answer, kinds(report)) == ("undetermined", ["world-size-unknown"])
 
 
-def test_dumps_of_two_jobs_are_told_apart_by_their_world_size() -> None:
+def test_dumps_of_two_jobs_are_distinguished_by_their_world_size() -> None:
     report = compare_fleet([*job([8, 8]), *job([8] * 3)[2:]])
     assert (report.answer, report.world_size, kinds(report)) == ("undetermined", None, ["world-size"])
 
@@ -377,7 +377,7 @@ def test_a_label_that_stands_for_two_graphs_leaves_the_dump_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "detail"),
     [
         (lambda paths: Path(paths[0]).unlink(), "rank0-pid4000.dump.json: disappeared"),
         (lambda paths: save(job([16])[0], paths[0]), "rank0-pid4000.dump.json: was rewritten"),
@@ -385,7 +385,7 @@ def test_a_label_that_stands_for_two_graphs_leaves_the_dump_out() -> None:
     ],
 )
 def test_a_folder_that_changes_while_it_is_read_is_no_agreement(
-    change: Callable[[list[str]], None], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: Callable[[list[str]], None], detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = saved(tmp_path, job([8, 8, 8]))
 
@@ -396,7 +396,7 @@ def test_a_folder_that_changes_while_it_is_read_is_no_agreement(
     monkeypatch.setattr(comparison, "changed_since", changing)
     report = compare_fleet([tmp_path])
     assert (report.answer, kinds(report)) == ("undetermined", ["changed"])
-    assert said in report.gaps[0].detail
+    assert detail in report.gaps[0].detail
 
 
 def test_a_file_that_goes_before_it_is_decoded_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def test_sharing_counts_executables_and_what_is_unknown_needs_its_own(tmp_path: 
     assert (row["graphs"], row["executables"], row["saved"]) == (5, 4, 1)
 
 
-def test_changes_tells_what_came_went_and_changed_from_run_to_run(tmp_path: Path) -> None:
+def test_changes_reports_what_came_went_and_changed_from_run_to_run(tmp_path: Path) -> None:
     def run(day: int, **graphs: int) -> None:
         dumps = [
             rank_dump(
@@ -169,7 +169,9 @@ def test_a_name_that_is_no_folder_of_its_own_is_refused(run_id: str, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dump_that_cannot_be_read_is_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dump_that_cannot_be_read_is_left_out_and_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "dumps"
     folder.mkdir()
     paths = saved(folder, job([8, 8, 8]))
@@ -239,15 +241,17 @@ def test_every_query_says_what_it_answers_and_each_of_its_columns(tmp_path: Path
         comment = [line for line in query.sql.splitlines() if line.startswith("--")]
         assert query.about.endswith(".")
         columns = query_dataset(query.name, tmp_path).columns
-        told = " ".join(comment).replace(" .. ", ", ")
+        described = " ".join(comment).replace(" .. ", ", ")
         spans = {"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "cluster_x", "cluster_y", "cluster_z"}
         assert [
-            column for column in columns if column not in told and column not in spans | {"dynamic_shared_mem_bytes"}
+            column
+            for column in columns
+            if column not in described and column not in spans | {"dynamic_shared_mem_bytes"}
         ] == []
 
 
 @pytest.mark.parametrize(
-    ("query", "engine", "kind", "said"),
+    ("query", "engine", "kind", "message"),
     [
         ("who", "duckdb", UsageError, "no query 'who'; use one of changes, divergence, kernels, sharing"),
         ("missing.sql", "duckdb", FileError, "cannot read missing.sql"),
@@ -258,10 +262,10 @@ def test_every_query_says_what_it_answers_and_each_of_its_columns(tmp_path: Path
     ],
 )
 def test_what_cannot_be_asked_says_what_to_do(
-    query: str, engine: str, kind: type[Exception], said: str, tmp_path: Path
+    query: str, engine: str, kind: type[Exception], message: str, tmp_path: Path
 ) -> None:
     export_dataset(job([8, 8]), tmp_path)
-    with pytest.raises(kind, match=said.replace("(", r"\(")):
+    with pytest.raises(kind, match=message.replace("(", r"\(")):
         query_dataset(query, tmp_path, engine=engine)
 
 

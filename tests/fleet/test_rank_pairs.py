@@ -11,7 +11,7 @@ from sigcontract.model.findings import Verdict
 from tests.fleet.ranks import gemm, job, rank_dump, saved
 
 
-def test_ranks_of_which_the_same_is_to_be_said_are_compared_once() -> None:
+def test_ranks_with_the_same_findings_are_compared_once() -> None:
     found = compare_by_rank(job([8] * 8), job([8] * 6 + [16] * 2))
     assert [(each.ranks, each.diff.verdict) for each in found.diffs] == [
         ("0-5", Verdict.IDENTICAL),

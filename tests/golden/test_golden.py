@@ -63,7 +63,7 @@ def test_a_function_that_two_graphs_share_stays_one_and_others_stay_others() -> 
     assert len({number for numbers in functions for number in numbers}) == 3
 
 
-def test_a_golden_says_nothing_of_its_process() -> None:
+def test_a_golden_contains_nothing_of_its_process() -> None:
     text = golden_bytes(golden_of(dump(build.graph(NORM), rank=3, world_size=8))).decode()
     assert "node-a" not in text
     where = golden_of(dump(build.graph(NORM))).environment

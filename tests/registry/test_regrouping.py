@@ -234,8 +234,8 @@ class Sealing:
         self.events: list[Event] = []
         self.registry = self.rig.registry(policy=POLICY, on_event=self.events.append, **options)
         self.entries = registered(self.rig, self.registry, shapes)
-        for place in released:
-            self.entries.pop(place)[0].release()
+        for index in released:
+            self.entries.pop(index)[0].release()
         for entry, each in self.entries:
             _check(self.rig, entry, each)
         self.calls_before = sum(fake.calls.values())
@@ -263,10 +263,10 @@ def test_a_driver_call_that_fails_anywhere_in_seal_leaves_right_launches_and_not
 ) -> None:
     calls, execs = _calls_of_seal(scenario)
     assert calls
-    for place in range(calls):
+    for index in range(calls):
         sealing = Sealing(scenario)
         rig, registry = sealing.rig, sealing.registry
-        rig.fake.fail(None, result, after=place)
+        rig.fake.fail(None, result, after=index)
         with suppress(DriverCallError):
             registry.seal()
         rig.fake._faults.clear()
@@ -275,12 +275,12 @@ def test_a_driver_call_that_fails_anywhere_in_seal_leaves_right_launches_and_not
         registry.seal()
         sealing.check()
         undestroyed = {event.graph_exec for event in sealing.events if isinstance(event, DestroyFailed)}
-        assert registry.stats().execs <= execs + 1, place
+        assert registry.stats().execs <= execs + 1, index
         registry.close()
         left = set(rig.fake.execs)
         # A stand-in's executable that cannot be destroyed is no executable of the registry.
-        assert left >= undestroyed if scenario == "verified" else left == undestroyed, place
-        assert (registry.stats().execs, rig.fake.misuse) == (0, []), place
+        assert left >= undestroyed if scenario == "verified" else left == undestroyed, index
+        assert (registry.stats().execs, rig.fake.misuse) == (0, []), index
 
 
 def test_out_of_memory_while_an_executable_is_made_again_is_raised_and_the_next_call_goes_on() -> None:
@@ -357,14 +357,14 @@ def test_threads_replay_and_release_while_groups_are_formed() -> None:
         entries = registered(rig, registry, shapes)
         barrier, done = Barrier(9), Flag()
 
-        def replay(place: int) -> None:
+        def replay(index: int) -> None:
             barrier.wait()
-            entry = entries[place][0]
+            entry = entries[index][0]
             count = 0
             while count < 20 or not done.is_set():
-                entry.replay(place % 2)
+                entry.replay(index % 2)
                 count += 1
-            if place % 4 == 3:
+            if index % 4 == 3:
                 entry.release()
                 with pytest.raises(RegistryError, match="was released"):
                     entry.replay()
@@ -378,7 +378,7 @@ def test_threads_replay_and_release_while_groups_are_formed() -> None:
 
         rig.ran()
         with ThreadPoolExecutor(9) as pool:
-            futures = [pool.submit(replay, place) for place in range(8)]
+            futures = [pool.submit(replay, index) for index in range(8)]
             pool.submit(seal).result(timeout=60)
             for future in futures:
                 future.result(timeout=60)

@@ -1,4 +1,4 @@
-"""What a recording that does not agree with its golden is told to differ in, and a graph in a message."""
+"""The text of a recording that differs from its golden, and of a graph in a message."""
 
 from pathlib import Path
 
@@ -23,13 +23,13 @@ def golden(tmp_path: Path) -> Path:
     return file
 
 
-def told(recorded: sc.SignatureDump, golden: Path) -> list[str]:
+def lines_of(recorded: sc.SignatureDump, golden: Path) -> list[str]:
     return disagreement_text(compare_with_golden(golden_of(recorded), golden)).splitlines()
 
 
 def test_causes_come_first(golden: Path) -> None:
     wider = replace(GEMM, grid_dim=sc.Dim3(x=64, y=1, z=1))
-    assert told(dump(build.graph(NORM, wider)), golden)[:7] == [
+    assert lines_of(dump(build.graph(NORM, wider)), golden)[:7] == [
         "graph 'g0': differs from the golden",
         "",
         "updatable: 1 of 1 graph with findings",
@@ -41,7 +41,7 @@ def test_causes_come_first(golden: Path) -> None:
 
 
 def test_a_missing_golden_shows_what_was_recorded(tmp_path: Path) -> None:
-    lines = told(dump(*[build.graph(NORM, GEMM)] * 8), tmp_path / "none.json")
+    lines = lines_of(dump(*[build.graph(NORM, GEMM)] * 8), tmp_path / "none.json")
     assert lines[:3] == [
         "no golden yet for graphs 'g0', 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more",
         "",
@@ -51,7 +51,7 @@ def test_a_missing_golden_shows_what_was_recorded(tmp_path: Path) -> None:
 
 
 def test_a_golden_of_other_graphs_and_another_driver_is_named_as_such(golden: Path) -> None:
-    lines = told(dump(build.graph(NORM), build.graph(GEMM), cuda_driver_version=12080), golden)
+    lines = lines_of(dump(build.graph(NORM), build.graph(GEMM), cuda_driver_version=12080), golden)
     assert " ".join(lines[:4]) == (
         "graphs 'g0', 'g1': differs from the golden "
         "the golden has graph 'g0': graphs were added, removed or renamed, or the file was copied "

@@ -77,8 +77,8 @@ def test_an_unused_suppression_is_a_remark_at_its_line_in_every_form(forms: dict
     SARIF.validate(log := json.loads(forms["sarif"]))
     (result,) = [each for each in log["runs"][0]["results"] if each["ruleId"] == "contract.suppression-unused"]
     assert (result["level"], "suppressions" in result) == ("note", False)
-    place = result["locations"][0]["physicalLocation"]
-    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("contract.toml", line)
+    location = result["locations"][0]["physicalLocation"]
+    assert (location["artifactLocation"]["uri"], location["region"]["startLine"]) == ("contract.toml", line)
     assert f"::notice file=contract.toml,line={line},title=contract.suppression-unused" in forms["github"]
 
 

@@ -87,12 +87,12 @@ def struct_of(layout: str, *values: Any, at: int = 0) -> KernelArgument:
 def given(node: KernelNodeSignature, *arguments: KernelArgument) -> KernelNodeSignature:
     """Return a kernel node with these arguments, each 8 bytes after the one before where it is at 0."""
     at = 0
-    placed = []
+    at_offsets = []
     for argument in arguments:
         at = max(at, argument.offset_bytes)
-        placed.append(replace(argument, offset_bytes=at))
+        at_offsets.append(replace(argument, offset_bytes=at))
         at += -(-argument.size_bytes // 8) * 8
-    return replace(node, arguments=tuple(placed))
+    return replace(node, arguments=tuple(at_offsets))
 
 
 def redacted(node: KernelNodeSignature) -> KernelNodeSignature:
@@ -110,10 +110,10 @@ def redacted(node: KernelNodeSignature) -> KernelNodeSignature:
 def moved(graph: GraphSignature, by: int = 0x55_0000_0000) -> GraphSignature:
     """Return the graph of a process whose memory is elsewhere, everything else the same."""
 
-    def to(place: PointerTarget | None) -> PointerTarget | None:
-        if place is None:
+    def to(old: PointerTarget | None) -> PointerTarget | None:
+        if old is None:
             return None
-        return replace(place, allocation=replace(place.allocation, address=place.allocation.address + by))
+        return replace(old, allocation=replace(old.allocation, address=old.allocation.address + by))
 
     def node(old: NodeSignature) -> NodeSignature:
         if isinstance(old, KernelNodeSignature) and old.arguments is not None:

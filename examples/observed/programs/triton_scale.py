@@ -1,7 +1,7 @@
 """A Triton kernel with a constexpr, captured once; its digit is the first argument.
 
 Knows nothing of sigcontract. ``scale`` has the same name, dims and readable attributes for every digit; only its
-machine code tells. Needs PyTorch, Triton and a GPU.
+machine code distinguishes them. Needs PyTorch, Triton and a GPU.
 """
 
 import sys

@@ -21,7 +21,7 @@ def code(name: str, kernel: str) -> str:
     return kernel_hashes(cubin(name))[kernel]
 
 
-def test_a_constant_in_the_code_tells_two_kernels_of_one_name_apart() -> None:
+def test_a_constant_in_the_code_distinguishes_two_kernels_of_one_name() -> None:
     assert code("one", "put") != code("two", "put")
 
 
@@ -55,7 +55,7 @@ def test_the_sieve_lets_every_kernel_through(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_size_of_an_image_is_told_by_its_headers(name: str) -> None:
+def test_the_size_of_an_image_is_read_from_its_headers(name: str) -> None:
     image = cubin(name)
     table = section_table_of(image)
     assert table is not None

@@ -218,18 +218,18 @@ def test_a_capture_goes_on_when_the_wrong_thread_ends_it(seen: Observations, pro
     assert seen.attributes(node) == {11: DIM_4}
 
 
-def test_instantiation_tells_its_listeners_and_keeps_no_nodes(seen: Observations, program: FakeProgram) -> None:
-    told: list[int] = []
-    seen.on_instantiated.append(told.append)
+def test_instantiation_calls_its_listeners_and_keeps_no_nodes(seen: Observations, program: FakeProgram) -> None:
+    instantiated: list[int] = []
+    seen.on_instantiated.append(instantiated.append)
     graph, _ = program.capture([CLUSTER])
     program.instantiate(graph, result=2)
     program.begin(1)  # with captures going on elsewhere, callbacks of nodes are on
     inner = program.instantiate(graph)
-    assert told == [graph]
+    assert instantiated == [graph]
     assert [seen.attributes(node) for node in inner] == [None]
 
 
-def test_threads_that_launch_at_once_are_told_apart(cupti: FakeCupti, seen: Observations) -> None:
+def test_threads_that_launch_at_once_are_distinguished(cupti: FakeCupti, seen: Observations) -> None:
     program = FakeProgram(cupti)
     inside_first, second_done = threading.Event(), threading.Event()
     program.begin(1)

@@ -45,7 +45,7 @@ def targets(arguments: Sequence[KernelArgument]) -> list[list[tuple[int, Pointer
     return [[(one.offset_bytes, one.target) for one in argument.pointers] for argument in arguments]
 
 
-def place(fake: FakeDriver, offset: int, size_bytes: int = 64) -> int:
+def allocate(fake: FakeDriver, offset: int, size_bytes: int = 64) -> int:
     """Make an allocation known at an address that no process maps; nothing reads through it."""
     start = (0x65 << 40) + offset
     fake.memory[start] = (c_char * size_bytes)()
@@ -206,7 +206,7 @@ def test_kinds_of_memory_are_as_the_driver_reports_them(fake: FakeDriver, kind: 
 
 def test_a_freed_allocation_is_a_pointer_that_leads_nowhere(fake: FakeDriver) -> None:
     driver = fake.driver()
-    alive, gone = place(fake, 0), place(fake, 1 << 30)
+    alive, gone = allocate(fake, 0), allocate(fake, 1 << 30)
     graph = one_kernel(driver, word(gone), word(alive))
     assert [target is None for ((_offset, target),) in targets(arguments_of(driver, graph))] == [False, False]
     del fake.memory[gone]
@@ -223,7 +223,7 @@ def test_a_freed_allocation_alone_is_found_where_libraries_are_mapped(fake: Fake
 
 def test_whether_a_word_looks_like_an_address_does_not_depend_on_its_position(fake: FakeDriver) -> None:
     driver = fake.driver()
-    alive = place(fake, 1 << 30)
+    alive = allocate(fake, 1 << 30)
     first = arguments_of(driver, one_kernel(driver, word(alive - 8), word(alive)))
     last = arguments_of(driver, one_kernel(driver, word(alive), word(alive - 8)))
     assert targets(first)[0] == targets(last)[1] == [(0, None)]
@@ -265,7 +265,7 @@ def test_an_allocation_is_asked_for_once_and_so_is_a_word_that_is_no_address(fak
 @pytest.mark.parametrize("mapped_first", [True, False])
 def test_the_part_of_a_reservation_that_is_not_mapped_is_in_no_allocation(fake: FakeDriver, mapped_first: bool) -> None:
     driver = fake.driver()
-    start = place(fake, 0, 3 << 20)
+    start = allocate(fake, 0, 3 << 20)
     fake.memory_kinds[start] = FakeMemory(mapped=((0, 1 << 20), (2 << 20, 1 << 20)))
     words = [word(start + 64), word(start + (1 << 20) + 64), word(start + (2 << 20) + 64)]
     found = arguments_of(driver, one_kernel(driver, *(words if mapped_first else words[::-1])))
@@ -281,13 +281,13 @@ def test_the_part_of_a_reservation_that_is_not_mapped_is_in_no_allocation(fake: 
 def test_an_address_in_a_mapping_behind_an_allocation_is_in_none(fake: FakeDriver) -> None:
     """A mapping is padded: 512 bytes of cuMemAlloc have one of 2 MiB."""
     driver = fake.driver()
-    start = place(fake, 0, 512)
+    start = allocate(fake, 0, 512)
     inside, behind = arguments_of(driver, one_kernel(driver, word(start + 511), word(start + 512)))
     assert [target is None for ((_offset, target),) in targets([inside, behind])] == [False, True]
 
 
 def test_each_mapping_of_a_reservation_is_asked_for_once(fake: FakeDriver) -> None:
-    start = place(fake, 0, 3 << 20)
+    start = allocate(fake, 0, 3 << 20)
     fake.memory_kinds[start] = FakeMemory(mapped=((0, 1 << 20), (1 << 20, 1 << 20)))
     table = AllocationTable(fake.driver(), None)
     fake.calls.clear()
@@ -312,7 +312,7 @@ def test_freed_memory_of_a_pool_is_a_value(fake: FakeDriver) -> None:
 
 
 def test_an_allocation_made_during_the_read_takes_the_range_of_one_freed_before(fake: FakeDriver) -> None:
-    start = place(fake, 4096, 256)
+    start = allocate(fake, 4096, 256)
     table = AllocationTable(fake.driver(), None)
 
     def allocation_at(address: int) -> int | None:
@@ -322,13 +322,13 @@ def test_an_allocation_made_during_the_read_takes_the_range_of_one_freed_before(
     assert allocation_at(start + 128) == start
     del fake.memory[start]
     assert allocation_at(start + 64) == start  # as it was before
-    later = place(fake, 4096 - 64, 72)
+    later = allocate(fake, 4096 - 64, 72)
     assert allocation_at(start - 8) == later
     assert allocation_at(start + 1) == later
     assert allocation_at(start + 200) is None
 
 
-def test_where_the_driver_refuses_to_say_nothing_is_recorded(fake: FakeDriver) -> None:
+def test_where_the_driver_returns_an_error_nothing_is_recorded(fake: FakeDriver) -> None:
     driver = fake.driver()
     address = driver.mem_alloc(64)
     graph = GraphBuilder(driver)

@@ -45,7 +45,7 @@ def test_without_a_driver_there_are_no_devices(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("rank_name", "size_name"), module._RANKS)
-def test_each_launcher_tells_rank_and_size(
+def test_each_launcher_sets_rank_and_size(
     monkeypatch: pytest.MonkeyPatch, fake: FakeDriver, rank_name: str, size_name: str
 ) -> None:
     monkeypatch.setenv(rank_name, "3")

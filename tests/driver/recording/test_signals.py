@@ -20,7 +20,7 @@ def wait_for_ever():
     threading.Event().wait()
 signal.alarm(60)  # a program that hangs where it should not fails its test, and is gone
 """
-INSTALL = "told = EndHooks(write, signal.SIGUSR2).install()\n"
+INSTALL = "problem = EndHooks(write, signal.SIGUSR2).install()\n"
 #: Waiting for a mutex that nobody gives back: no signal wakes it, as none wakes a driver that hangs.
 HANG = """
 mutex = ctypes.create_string_buffer(64)
@@ -30,7 +30,7 @@ libc.pthread_mutex_lock(mutex); ready(); libc.pthread_mutex_lock(mutex)
 
 
 class Process:
-    """A program that is told things by signals."""
+    """A program that receives signals."""
 
     def __init__(self, tmp_path: Path, program: str) -> None:
         self.written = tmp_path / "written"
@@ -207,20 +207,20 @@ reading, writing = os.pipe(); os.set_blocking(writing, False); signal.set_wakeup
     assert program.end() == (-signal.SIGTERM, "", "end ")
 
 
-def test_a_pipe_that_is_closed_as_it_is_about_to_be_read_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_that_is_closed_as_it_is_about_to_be_read_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     hooks = EndHooks(lambda ends: ends, None)
     monkeypatch.setattr(hooks, "_is_open", lambda _end: True)
     assert hooks._read_end == -1
     assert hooks._received_numbers() == b""
 
 
-def test_outside_of_the_main_thread_signals_are_left_alone_and_that_is_told(tmp_path: Path) -> None:
+def test_outside_of_the_main_thread_signals_are_left_alone_and_that_is_reported(tmp_path: Path) -> None:
     program = """
-told = []
-thread = threading.Thread(target=lambda: told.append(EndHooks(write, signal.SIGUSR2).install()))
+problem = []
+thread = threading.Thread(target=lambda: problem.append(EndHooks(write, signal.SIGUSR2).install()))
 thread.start(); thread.join()
 assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-print(told[0])
+print(problem[0])
 """
     assert Process(tmp_path, program).end()[1] == (
         "recording started outside the main thread, so signals are not handled\n"
