@@ -214,7 +214,7 @@ def test_a_golden_that_is_none_of_this_release_fails_and_says_why(
     result.stdout.fnmatch_lines([said, "E*pending  goldens/test_decode/decode.json.new"])
 
 
-def test_what_was_not_recorded_is_said_and_fails_a_strict_run(pytester: pytest.Pytester) -> None:
+def test_what_was_not_recorded_is_reported_and_fails_a_strict_run(pytester: pytest.Pytester) -> None:
     captured(pytester, build.graph(without_code(NORM)))
     pytester.makepyfile(test_decode=CHECKS)
     ran(pytester)
@@ -320,7 +320,7 @@ def meet(own, other):
     )
 
 
-def test_under_xdist_checks_pass_fail_and_are_told_once(agreed: pytest.Pytester) -> None:
+def test_under_xdist_checks_pass_fail_and_are_reported_once(agreed: pytest.Pytester) -> None:
     captured(agreed, BEFORE, AFTER)
     agreed.makepyfile(
         test_more="""

@@ -75,7 +75,7 @@ def test_the_text_names_graph_line_difference_and_what_to_do(
     )
 
 
-def test_every_fault_of_a_contract_is_told_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_fault_of_a_contract_is_reported_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     Path("contract.toml").write_text(HEAD + 'golden = "old.dump.json"\ncolour = 1\nworst = "bad"\n', encoding="utf-8")
     assert main(["check", "same.dump.json"]) == 2
     shown = capsys.readouterr()

@@ -222,5 +222,5 @@ def test_every_example_and_itself_have_no_difference(path: Path, tmp_path: Path)
     assert main(["diff", str(path), str(copy)]) == 0
 
 
-def test_version_1_against_version_2_cannot_be_told() -> None:
+def test_version_1_against_version_2_is_undetermined() -> None:
     assert main(["diff", str(EXAMPLES / "clusters.v1.json"), CLUSTERS]) == 3

@@ -40,7 +40,9 @@ def failing(error: BaseException) -> Callable[[argparse.Namespace], int]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_verb_documents_its_format_and_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_documents_its_format_and_shows_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([command, "--help"]) == Exit.OK
     text = capsys.readouterr().out
     formats = re.findall(r"--format \{([\w,]+)\}", text)[-1].split(",")
@@ -50,7 +52,7 @@ def test_every_verb_documents_its_format_and_shows_an_example(command: str, caps
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_says_what_a_verb_does_in_lines_of_the_terminals_width(
+def test_help_says_what_a_command_does_in_lines_of_the_terminals_width(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prose = []
@@ -63,7 +65,7 @@ def test_help_says_what_a_verb_does_in_lines_of_the_terminals_width(
     assert narrow.split() == wide.split()
 
 
-def test_help_lists_every_verb_and_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_command_and_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == Exit.OK
     text = capsys.readouterr().out
     assert re.findall(r"^    (\w+)(?:  |$)", text, flags=re.MULTILINE) == list(COMMANDS)

@@ -104,7 +104,7 @@ def test_every_form_is_written_by_every_command(command: str, capsys: pytest.Cap
         assert capsys.readouterr().out == shown or form == "text"
 
 
-def test_failed_undetermined_and_passed_cases_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_undetermined_and_passed_cases_are_distinguished(capsys: pytest.CaptureFixture[str]) -> None:
     main(["check", "new.dump.json", "--output", "junit=r.xml"])
     main(["diff", "ranks", "ranks", "--output", "junit=d.xml"])
     main(["fleet", "ranks", "--output", "junit=f.xml"])
@@ -173,7 +173,7 @@ def test_paths_are_uris_relative_to_where_the_command_ran(tmp_path: Path) -> Non
         assert location["region"]["startLine"] == 4
 
 
-def test_a_gap_that_is_allowed_is_told_and_passes() -> None:
+def test_a_gap_that_is_allowed_is_reported_and_passes() -> None:
     assert main(["fleet", "ranks/0.dump.json", "--allow-incomplete", "--output", "junit=r.xml"]) == 3
     errors = ET.parse("r.xml").getroot().get("errors")  # noqa: S314  written here
     assert errors == "0"

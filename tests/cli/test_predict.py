@@ -56,7 +56,7 @@ def predicted(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
         pytest.param("unread", [], 3, "undetermined", 0, None, id="an unreadable attribute"),
     ],
 )
-def test_the_answer_of_the_driver_is_told_and_gates(  # noqa: PLR0913, PLR0917  a table
+def test_the_answer_of_the_driver_is_reported_and_gates(  # noqa: PLR0913, PLR0917  a table
     candidate: str,
     more: list[str],
     status: int,
@@ -103,7 +103,7 @@ def test_two_dumps_of_one_process(server: str, tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("environment", [{"process_id": 2}, {"hostname": "elsewhere"}, {"process_id": None}])
-def test_dumps_of_two_processes_or_of_nobody_knows_which_cannot_be_told(
+def test_dumps_of_two_or_of_unknown_processes_are_undetermined(
     environment: dict[str, object], server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = written(tmp_path / "other.dump.json", dump(GRAPHS["one"], **environment))

@@ -201,7 +201,7 @@ def test_arguments_are_in_the_dump_where_asked_for(
         ("{pid}.{program}", "7", r"\d+\.program\.dump\.json"),
     ],
 )
-def test_dumps_are_named_as_they_are_told(template: str, rank: str | None, name: str, setting: Setting) -> None:
+def test_dumps_are_named_by_the_template(template: str, rank: str | None, name: str, setting: Setting) -> None:
     if rank is not None:
         setting.environment |= {"RANK": rank, "WORLD_SIZE": "8"}
     setting.run(setting.command("import torch; torch.instantiate(2)", "--name", template))
@@ -468,10 +468,10 @@ def ran_alike(setting: Setting, program: str) -> "subprocess.CompletedProcess[st
     """Run a program recorded and as it is; hold both to the same result; return the recorded one."""
     recorded = setting.run(setting.command(program))
     plain = setting.run([sys.executable, str(setting.folder / "program.py")])
-    told = "".join(
+    own_stderr = "".join(
         line for line in recorded.stderr.splitlines(keepends=True) if not line.startswith("sigcontract: record: ")
     )
-    assert (recorded.returncode, recorded.stdout, told) == (plain.returncode, plain.stdout, plain.stderr)
+    assert (recorded.returncode, recorded.stdout, own_stderr) == (plain.returncode, plain.stdout, plain.stderr)
     return recorded
 
 
@@ -531,7 +531,7 @@ def test_what_a_hook_of_the_program_raises_while_a_dump_is_written_is_a_line_of_
     assert "no graph was instantiated" not in ended.stderr
 
 
-def test_a_forked_child_that_is_killed_before_it_writes_is_told_of(setting: Setting) -> None:
+def test_a_forked_child_that_is_killed_before_it_writes_is_reported(setting: Setting) -> None:
     ended = ran_alike(
         setting,
         """

@@ -137,7 +137,7 @@ def test_a_name_that_says_another_format_is_a_fault_as_it_is_for_every_reader(
     ]
 
 
-def test_a_dump_that_was_cut_off_is_valid_and_said_to_be_incomplete(
+def test_a_dump_that_was_cut_off_is_valid_and_reported_to_be_incomplete(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut = tmp_path / "cut.dump.json"

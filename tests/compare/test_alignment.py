@@ -87,7 +87,7 @@ def test_a_coarser_key_pairs_what_the_finer_left_over() -> None:
     assert align_by_levels([fine, coarse]).matches == (Match(0, 0, 1), Match(1, 2, 2))
 
 
-def test_an_element_that_changed_altogether_pairs_by_its_place() -> None:
+def test_an_element_that_changed_altogether_pairs_by_its_position() -> None:
     assert align_by_levels([("abc", "axc"), ("abc", "axc")]).matches == (Match(0, 0, 3),)
 
 

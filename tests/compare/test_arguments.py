@@ -83,7 +83,7 @@ def test_two_buffers_that_changed_their_roles_are_one_finding_each() -> None:
     ]
 
 
-def test_aliases_are_told_from_two_buffers() -> None:
+def test_aliases_are_distinguished_from_two_buffers() -> None:
     old = layers(4, lambda index: (pointer_to(1, 64 * index), pointer_to(2, 64 * index)))
     new = layers(4, lambda index: (pointer_to(1, 64 * index), pointer_to(1, 64 * index)))
     apart, same = "distinct from offset 0", "same address as offset 0"
@@ -153,7 +153,7 @@ def test_what_is_not_known_is_one_finding_and_no_pass() -> None:
     assert gated(recorded, layers(24, lambda index: (*three(index)[:2], scalar(1))))[0] == "failed"
 
 
-def test_a_share_policy_has_nothing_to_say_of_arguments() -> None:
+def test_a_share_policy_ignores_arguments() -> None:
     other = layers(24, lambda index: (pointer_to(5, index), unallocated()))
     for new in (other, graph(*[kernel()] * 24)):
         found_by_policy = diff(dump(layers(24, three)), dump(new), H200, policy="share")

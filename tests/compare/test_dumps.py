@@ -106,7 +106,7 @@ def test_what_changes_inside_a_child_graph_is_named_there_and_counted() -> None:
     assert found.also == ("nodes[1].graph.nodes[2].dynamic_shared_mem_bytes",)
 
 
-def test_a_fact_that_is_true_or_false_is_said_in_words_that_a_document_can_hold() -> None:
+def test_a_fact_that_is_true_or_false_is_written_in_words_that_a_document_can_hold() -> None:
     managed = memcpy(operand(facts=replace(pointer(), managed=True)))
     found = diff(dump(graph(memcpy())), dump(graph(managed)), H200)
     assert [(f.rule, f.path, f.old, f.new) for f in found.findings] == [
@@ -153,7 +153,7 @@ def test_nodes_that_only_moved_are_judged_by_the_order_in_which_the_driver_pairs
     assert found.verdict is Verdict.UPDATABLE
 
 
-def test_whether_moved_nodes_are_refused_cannot_be_told_where_what_decides_it_is_unknown() -> None:
+def test_whether_moved_nodes_are_refused_is_undetermined_where_what_decides_it_is_unknown() -> None:
     hidden = kernel(name="hidden", func=0xF7, drop=[AttributeId.DEVICE_UPDATABLE_KERNEL_NODE])
     a, b = (graph(LAYER[0], *pair, edges=[[], [0], [0]]) for pair in ((LAYER[1], hidden), (hidden, LAYER[1])))
     moves = [f for f in diff(dump(a), again(b), H200).findings if f.rule == "topology.node-order"]
@@ -196,7 +196,7 @@ def test_a_function_that_splits_and_one_that_merges_are_findings_of_their_own() 
     )
 
 
-def test_two_functions_of_one_name_that_changed_places_are_told() -> None:
+def test_two_functions_of_one_name_that_were_exchanged_are_reported() -> None:
     a, b = kernel(func=0xA), kernel(func=0xB)
     found = diff(dump(graph(a, a, b, b, a)), again(graph(a, a, b, a, b)), H200)
     assert {finding.rule for finding in found.findings} == {"portable.function"}
@@ -210,7 +210,7 @@ def test_same_name_same_facts_other_machine_code_is_not_equal() -> None:
     assert (found.rule, found.old, found.new) == ("function.code", "ab" * 32, "cd" * 32)
 
 
-def test_where_no_code_is_known_it_is_said_once_for_all_functions() -> None:
+def test_where_no_code_is_known_it_is_reported_once_for_all_functions() -> None:
     unknown = graph(*map(without_code, STACK))
     found = only(diff(dump(unknown), again(of_another_process(unknown)), H200))
     assert (found.rule, found.verdict, found.count) == ("function.code-unknown", Verdict.UNDETERMINED, 10)
@@ -224,7 +224,7 @@ def test_in_one_capture_equal_handles_are_one_function() -> None:
     assert "function.code-unknown" in {finding.rule for finding in diff(dump(a), later, H200).findings}
 
 
-def test_a_name_made_from_a_handle_says_nothing_in_another_process() -> None:
+def test_a_name_made_from_a_handle_means_nothing_in_another_process() -> None:
     a, b = (kernel(name=f"func:14{number}", func=number) for number in (7, 8))
     for other in (a, b):
         found = only(diff(dump(graph(a)), again(graph(other)), H200))
@@ -239,7 +239,7 @@ def test_a_version_1_record_proves_no_function() -> None:
     assert "function.code-unknown" in {finding.rule for finding in found.findings}
 
 
-def test_repeated_equal_nodes_align_by_place_not_by_name() -> None:
+def test_repeated_equal_nodes_align_by_position_not_by_name() -> None:
     """Two GEMMs of one name in different layers: the second changed."""
     gemm = kernel(name="gemm", func=0xA)
     old = graph(gemm, LAYER[0], gemm, LAYER[1], gemm)
@@ -250,7 +250,7 @@ def test_repeated_equal_nodes_align_by_place_not_by_name() -> None:
 # Unknown is never equal.
 
 
-def test_an_attribute_unreadable_on_both_sides_is_said_once() -> None:
+def test_an_attribute_unreadable_on_both_sides_is_reported_once() -> None:
     unreadable = without_value(AttributeId.MEM_SYNC_DOMAIN)
     stack = graph(*[kernel(unreadable, name=f"k{i}", func=i + 1) for i in range(5)])
     found = only(diff(dump(stack), again(stack), H200))

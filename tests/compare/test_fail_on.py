@@ -95,7 +95,7 @@ def test_where_the_update_is_refused_nothing_goes_stale() -> None:
 @pytest.mark.parametrize(
     ("rule", "answer"), [("environment.library", "passed"), ("environment.driver", "failed")], ids=str
 )
-def test_another_version_of_a_library_is_told_and_fails_no_gate(rule: str, answer: Answer) -> None:
+def test_another_version_of_a_library_is_reported_and_fails_no_gate(rule: str, answer: Answer) -> None:
     assert gate(found(environment=(finding(Verdict.HARMLESS, rule),)), "any") == answer
 
 

@@ -57,7 +57,7 @@ def test_a_kernel_is_named_mangled_or_as_people_read_it(pattern: str, name: str,
     assert kernel_matches(pattern, name, demangle) is found
 
 
-def test_without_a_demangler_it_cannot_be_told_which_kernel_is_meant() -> None:
+def test_without_a_demangler_it_is_undetermined_which_kernel_is_meant() -> None:
     assert kernel_matches("*norm*", GEMM, lambda name: name) is None
     assert kernel_matches("*gemm*", GEMM, lambda name: name) is True
     assert kernel_matches("_Z4norm*", GEMM, lambda name: name) is False

@@ -41,7 +41,7 @@ CLUSTER = 'rule = "kernel.cluster-dim"'
         pytest.param(WIDER, [GRID, 'path = "nodes[0].*"'], "passed", "used", id="this path"),
         pytest.param(WIDER, [GRID, 'path = "nodes[1].*"'], "failed", "unused", id="another path"),
         pytest.param(STALE, [CLUSTER], "failed", "unused", id="stale is not hidden unsaid"),
-        pytest.param(STALE, [CLUSTER, "stale = true"], "passed", "used", id="stale, said in so many words"),
+        pytest.param(STALE, [CLUSTER, "stale = true"], "passed", "used", id="stale, allowed explicitly"),
     ],
 )
 def test_a_suppression_lets_pass_what_it_names_until_its_day(
@@ -68,7 +68,7 @@ def test_an_expired_one_is_a_failure_of_its_own_with_its_line(tmp_path: Path) ->
     assert (check.answer, check.line, check.expected) == ("failed", 5, "suppressed until 2020-01-01: known")
 
 
-def test_a_path_covers_every_place_of_a_finding_or_hides_none(tmp_path: Path) -> None:
+def test_a_path_covers_every_path_of_a_finding_or_hides_none(tmp_path: Path) -> None:
     many = graph(*(kernel(name="gemm", grid=9) for _ in range(2)))
     text = GOLDEN + f'[[suppress]]\n{GRID}\nreason = "known"\nexpires = 2026-12-31\npath = '
     old = dump(graph(*(kernel(name="gemm") for _ in range(2))))

@@ -41,7 +41,7 @@ def test_the_pydantic_tool_takes_back_what_it_wrote(dump: str) -> None:
     assert (checked.returncode, checked.stdout) == (0, "kept _Z4gemmIfLi4EEvPKT_PS0_\n")
 
 
-def test_the_pydantic_tool_names_the_place_of_every_fault(dump: str) -> None:
+def test_the_pydantic_tool_names_the_path_of_every_fault(dump: str) -> None:
     budget: dict[str, Any] = json.loads(run("pydantic_tool.py", "make", dump).stdout)
     budget["kernel"]["grid_dim"]["x"] = True
     budget["kernel"]["dynamic_shared_mem_bytes"] = -1

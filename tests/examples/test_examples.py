@@ -104,7 +104,7 @@ def test_one_image_in_two_modules_is_two_functions_and_one_portable_signature() 
     assert portable_digest(first) == portable_digest(second)
 
 
-def test_triton_kernels_of_one_name_are_told_apart_by_their_code_alone() -> None:
+def test_triton_kernels_of_one_name_are_distinguished_by_their_code_alone() -> None:
     (two,), (three,) = (_dump(f"triton-scale-{factor}").graphs[0].graph.kernel_nodes for factor in (2, 3))
     assert (two.name, two.grid_dim, two.block_dim) == (three.name, three.grid_dim, three.block_dim)
     assert two.attributes == three.attributes

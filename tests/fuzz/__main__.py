@@ -24,7 +24,7 @@ from tests.fuzz.worker import Report, Share, Worker
 _NEXT_SEED = 1_000_000
 #: Files that are written for one kind of finding.
 _EXAMPLES = 20
-_TOLD_EVERY_SECONDS = 10.0
+_REPORT_EVERY_SECONDS = 10.0
 
 
 class _Run:
@@ -36,7 +36,7 @@ class _Run:
         self.failures: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
         self._findings = findings
-        self._start = self._told = time.monotonic()
+        self._start = self._reported = time.monotonic()
 
     def add(self, report: Report) -> None:
         """Add a report, write its findings, and say from time to time how far the run is."""
@@ -45,8 +45,8 @@ class _Run:
         for failure in report.failures:
             self.keep(failure)
         now = time.monotonic()
-        if now - self._told > _TOLD_EVERY_SECONDS:
-            self._told = now
+        if now - self._reported > _REPORT_EVERY_SECONDS:
+            self._reported = now
             found = self.failures.total()
             sys.stderr.write(f"{self.documents} documents in {now - self._start:.0f} s, {found} findings\n")
 

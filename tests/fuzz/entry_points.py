@@ -235,19 +235,19 @@ def _groups(dump: SignatureDump, bench: Bench, choose: Choice) -> tuple[()]:
 
 def _diff(dump: SignatureDump, bench: Bench, choose: Choice) -> Iterator[str]:
     bench.enter("diff")
-    told = _ours(lambda: diff(dump, _another(dump, choose), policy=choose.of(POLICIES)))
-    if told is not None:
+    compared = _ours(lambda: diff(dump, _another(dump, choose), policy=choose.of(POLICIES)))
+    if compared is not None:
         bench.enter("encode of a diff")
-        codec.decode(codec.encode(told))
-        yield from (finding.rule for finding in told.findings)
+        codec.decode(codec.encode(compared))
+        yield from (finding.rule for finding in compared.findings)
 
 
 def _predict(dump: SignatureDump, bench: Bench, choose: Choice) -> Iterator[str]:
     if dump.graphs:
         bench.enter("predict_update")
         held, candidate = choose.of(dump.graphs), choose.of(dump.graphs)
-        told = _ours(lambda: predict_update(held.graph, candidate.graph))
-        yield from () if told is None else (finding.rule for finding in told.findings)
+        compared = _ours(lambda: predict_update(held.graph, candidate.graph))
+        yield from () if compared is None else (finding.rule for finding in compared.findings)
 
 
 def _another(dump: SignatureDump, choose: Choice) -> SignatureDump:

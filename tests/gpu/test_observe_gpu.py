@@ -226,7 +226,7 @@ def test_a_capture_that_fails_leaves_nothing_behind(seen: Observations, bench: B
     assert preferred(bench.capture({}), seen) == [("value", "launch", NONE)]
 
 
-def test_two_threads_that_capture_at_once_are_told_apart(
+def test_two_threads_that_capture_at_once_are_distinguished(
     seen: Observations, driver: CudaDriver, images: dict[str, bytes]
 ) -> None:
     shapes = {1: TWO, 2: FOUR, 3: ClusterDim(x=8, y=1, z=1)}
@@ -271,7 +271,7 @@ def code_in_library(image: bytes, seen: Observations, bench: Bench) -> str | Non
     return code_of(bench.capture({}, function=kernel), seen)
 
 
-def test_machine_code_tells_kernels_of_one_name_apart_and_equal_ones_together(
+def test_machine_code_distinguishes_kernels_of_one_name_and_equates_equal_ones(
     seen: Observations, bench: Bench, images: dict[str, bytes]
 ) -> None:
     one = code_in_module(images["one"], seen, bench)

@@ -71,17 +71,17 @@ def test_a_random_walk_launches_what_fresh_executables_launch(
     rig: Rig, quiet_rig: Rig, seed: int, work: str, make: Any
 ) -> None:
     random = Random(f"updatable {seed}")  # noqa: S311  a test's repeatable choice, no secret
-    place = quiet_rig if work == "none" else rig
+    chosen_rig = quiet_rig if work == "none" else rig
     specs = [make(random, random.choice((1, 1, 2, 3))) for _ in range(3)]
     specs = [spec for base in specs for spec in (base, *(make(random, len(base.nodes)) for _ in range(3)))]
-    with _usable(place, specs) as usable, GraphExecRegistry(policy="share-updatable") as registry:
+    with _usable(chosen_rig, specs) as usable, GraphExecRegistry(policy="share-updatable") as registry:
         entries = [registry.register(graph.handle) for graph, _, _ in usable]
         for _ in range(random.randrange(2 * len(entries))):
-            _check(place, random, usable, entries)
+            _check(chosen_rig, random, usable, entries)
         before = registry.stats()
         registry.seal()
         for _ in range(12 * len(entries)):
-            _check(place, random, usable, entries)
+            _check(chosen_rig, random, usable, entries)
         after = registry.stats()
         assert (after.fallbacks, after.refusals) == (0, {})
         assert after.execs <= before.execs

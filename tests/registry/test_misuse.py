@@ -22,7 +22,7 @@ def test_what_is_no_entry_is_refused(what: str) -> None:
                 call(given)
 
 
-def test_a_policy_in_the_place_of_the_driver_is_told() -> None:
+def test_a_policy_passed_as_the_driver_is_reported() -> None:
     with pytest.raises(UsageError, match="a str is not a driver; omit it, or pass policy= and profile= by keyword"):
         GraphExecRegistry("share")  # type: ignore[arg-type]  # the mistake that is tested
     with pytest.raises(UsageError, match="profile must be a DriverProfile, not str"):

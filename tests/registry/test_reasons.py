@@ -33,7 +33,7 @@ def test_what_would_be_refused_says_so() -> None:
     assert str(reason).startswith("an update of the executable of one is predicted rejected: ")
 
 
-def test_what_cannot_be_told_is_undetermined_and_names_the_first_unknown() -> None:
+def test_what_is_unknown_is_undetermined_and_names_the_first_unknown() -> None:
     prediction = predict_update(graph(kernel(function=BLACKWELL)), graph(kernel(function=BLACKWELL)), None)
     reason = reasons.not_joined(Judgement(prediction), "one")
     assert reason.code == "undetermined"
@@ -48,7 +48,7 @@ def test_what_cannot_be_told_is_undetermined_and_names_the_first_unknown() -> No
         (UpdateOutcome(77, 0, 0), "RESULT_77"),
     ],
 )
-def test_a_refusal_is_told_with_what_the_driver_told(outcome: UpdateOutcome, words: str) -> None:
+def test_a_refusal_is_reported_with_the_answer_of_the_driver(outcome: UpdateOutcome, words: str) -> None:
     prediction = predict_update(graph(kernel()), graph(kernel()), H200)
     reason = reasons.not_joined(Judgement(prediction, outcome), "one")
     assert str(reason) == f"the driver refused an update of the executable of one: {words}"

@@ -76,7 +76,7 @@ def test_it_is_put_in_the_place_of_the_class_that_sglang_looks_up(
 
 
 @pytest.mark.parametrize("wrong", ["option", "policy", "profile", "bound", "no mixin", "no class"])
-def test_what_sglang_would_pass_over_in_silence_is_told(mixin: ModuleType, wrong: str) -> None:
+def test_what_sglang_would_pass_over_in_silence_is_reported(mixin: ModuleType, wrong: str) -> None:
     if wrong == "no mixin":
         sys.modules[mixin.__name__] = None  # type: ignore[assignment]  # as Python marks what cannot be imported
     elif wrong == "no class":

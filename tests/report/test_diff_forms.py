@@ -111,7 +111,7 @@ function.code-unknown: undetermined, measured
 """
 
 
-def test_each_distinct_change_is_told_once_and_a_layer_is_drawn_once() -> None:
+def test_each_distinct_change_is_reported_once_and_a_layer_is_drawn_once() -> None:
     assert text.diff_text(STACKS) == GOLDEN_STACKS
 
 
@@ -128,7 +128,7 @@ def test_an_inserted_node_is_drawn_between_its_neighbours() -> None:
     assert drawn(old, new) == GOLDEN_INSERTED
 
 
-def test_what_is_not_known_is_said_under_the_graph_and_equal_graphs_are_drawn_once() -> None:
+def test_what_is_not_known_is_reported_under_the_graph_and_equal_graphs_are_drawn_once() -> None:
     unreadable = without_value(AttributeId.MEM_SYNC_DOMAIN)
     nodes = [without_code(kernel(unreadable, name=node.name, func=node.func)) for node in LAYER]
     unknown = dump(graph(*nodes), graph(*nodes))

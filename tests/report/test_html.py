@@ -225,7 +225,7 @@ def test_the_summary_causes_and_rules_are_there_without_the_script() -> None:
     assert "kernel.grid-dim" in texts
 
 
-def test_two_equal_dumps_are_a_page_that_says_so() -> None:
+def test_two_equal_dumps_are_a_page_that_reports_no_difference() -> None:
     one = dump(build.graph(NORM))
     texts = Page(diff_html(compare_dumps(one, one))).texts
     assert "no differences in 1 graph" in texts

@@ -71,7 +71,7 @@ def test_unchanged_layers_between_changes_are_not_drawn() -> None:
 
 @LAWS
 @given(records(GraphSignature), records(GraphSignature))
-def test_every_changed_place_is_drawn_and_every_node_accounted_for(a: GraphSignature, b: GraphSignature) -> None:
+def test_every_changed_node_is_drawn_and_every_node_accounted_for(a: GraphSignature, b: GraphSignature) -> None:
     (found,) = compare_dumps(dump(a), dump(b, process_id=2), H200).changes
     assert found is not None
     places = {index for change in found.changes if not is_note(change) for index in change.indices}

@@ -199,7 +199,7 @@ def test_names_of_one_page_that_differ_look_different(width: int) -> None:
     assert max(map(len, drawn)) <= 2 * width
 
 
-def test_names_that_differ_in_several_places_show_each() -> None:
+def test_names_that_differ_at_several_positions_show_each() -> None:
     names = [f"{'x' * 90}{a}{'y' * 90}{b}{'z' * 90}" for a in "PQ" for b in "RS"]
     drawn = differing(*names, width=40)
     assert [[letter for letter in text if letter in "PQRS"] for text in drawn] == [
@@ -210,7 +210,7 @@ def test_names_that_differ_in_several_places_show_each() -> None:
     ]
 
 
-def test_very_many_names_that_look_alike_are_told_apart_by_a_digest() -> None:
+def test_very_many_names_that_look_alike_are_distinguished_by_a_digest() -> None:
     names = [f"{'x' * 90}{index:03}" for index in range(100)]
     drawn = differing(*names, width=40)
     assert len(set(drawn)) == len(names)

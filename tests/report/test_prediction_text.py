@@ -16,7 +16,7 @@ def shown(held: GraphSignature, candidate: GraphSignature, label: str = "b", fix
     return render_prediction(found)
 
 
-def test_what_is_stale_is_told_before_what_is_carried() -> None:
+def test_what_is_stale_is_listed_before_what_is_updated() -> None:
     lines = shown(graph(kernel()), graph(kernel(cluster(2), grid=9)), fixed="a").splitlines()
     assert lines[:4] == [
         "a → b: stale: the driver reports SUCCESS and keeps launching old values: instantiate anew",

@@ -26,7 +26,7 @@ from tests.compare.dumps import kernel
         (".width", 64, 64),
     ],
 )
-def test_numbers_that_stand_for_something_are_said_in_cudas_words(
+def test_enumeration_values_are_written_in_cudas_words(
     field: str, value: int | str | None, word: int | str | None
 ) -> None:
     assert value_word(field, value) == word
@@ -42,7 +42,7 @@ def test_numbers_that_stand_for_something_are_said_in_cudas_words(
         ([0, 1, 2, 3, 20, 40, 41, 42, 43, 90], "0-3, 20, 40-43, 90"),
     ],
 )
-def test_many_indices_are_told_in_few_words(numbers: list[int], words: str) -> None:
+def test_many_indices_are_written_in_few_words(numbers: list[int], words: str) -> None:
     paths = [f"nodes[{number}]" for number in numbers]
     assert index_words(paths, len(paths)) == words
     assert index_words(paths, len(paths) + 3) == f"{words} and 3 more"
@@ -77,7 +77,7 @@ def change(rule: str, field: str, old: int | str | None, new: int | str | None) 
         (change("priority", "attributes[priority]", 0, -1), "priority 0 → -1"),
     ],
 )  # fmt: skip
-def test_a_change_is_said_as_a_person_would(given: CauseChange, words: str) -> None:
+def test_a_change_is_worded_as_a_person_would(given: CauseChange, words: str) -> None:
     assert change_words(given, 44) == words
 
 

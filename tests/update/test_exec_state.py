@@ -173,7 +173,7 @@ def test_an_update_that_should_have_been_refused_leaves_a_history_that_proves_no
     assert verdict(state, state.held) is Verdict.UNDETERMINED
 
 
-def test_a_refused_update_is_told_as_such_whatever_the_history() -> None:
+def test_a_refused_update_is_reported_as_such_whatever_the_history() -> None:
     prediction = predict_update(TWO, graph(memset()), H200, ExecState.unknown(TWO))
     assert (prediction.verdict, prediction.result) == (Verdict.REJECTED, UpdateResult.ERROR_NODE_TYPE_CHANGED)
 

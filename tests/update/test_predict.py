@@ -394,13 +394,13 @@ def test_an_attribute_that_nobody_asked_for_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("attribute_id", [AttributeId.COOPERATIVE, AttributeId.DEVICE_UPDATABLE_KERNEL_NODE])
-def test_the_answer_cannot_be_told_where_what_decides_it_is_unknown(attribute_id: int) -> None:
+def test_the_answer_is_undetermined_where_what_decides_it_is_unknown(attribute_id: int) -> None:
     unknown = graph(kernel(without_value(attribute_id)))
     prediction = predict_update(unknown, unknown, H200)
     assert (prediction.verdict, prediction.result) == (Verdict.UNDETERMINED, None)
 
 
-def test_a_sure_refusal_behind_a_doubt_is_a_refusal_whose_code_cannot_be_told() -> None:
+def test_a_sure_refusal_behind_a_doubt_is_a_refusal_whose_code_is_undetermined() -> None:
     """The driver may stop at the opaque node, or go on and stop at the fill."""
     held, candidate = graph(memset(height=2), OpaqueNode(type=16)), graph(memset(height=3), OpaqueNode(type=16))
     prediction = predict_update(held, candidate, H200)
@@ -408,7 +408,7 @@ def test_a_sure_refusal_behind_a_doubt_is_a_refusal_whose_code_cannot_be_told() 
     assert [finding.rule for finding in prediction.findings] == ["memset.shape", "node.opaque"]
 
 
-def test_a_refused_update_says_nothing_of_what_would_be_stale() -> None:
+def test_a_refused_update_reports_nothing_that_would_be_stale() -> None:
     held, candidate = graph(memset(), kernel(cluster(2))), graph(memset(height=2), kernel(cluster(4)))
     prediction = predict_update(held, candidate, H200)
     assert [finding.rule for finding in prediction.findings] == ["memset.shape"]
@@ -487,7 +487,7 @@ def test_two_unknown_contexts_are_one_only_where_the_function_is_one() -> None:
     assert {finding.rule for finding in prediction.findings} == {"kernel.context-unknown", "kernel.function"}
 
 
-def test_equal_differences_are_one_finding_with_its_places() -> None:
+def test_equal_differences_are_one_finding_with_its_paths() -> None:
     held, candidate = graph(*[PLAIN] * 20), graph(*[kernel(grid=4)] * 20)
     (finding,) = predict_update(held, candidate, H200).findings
     assert (finding.path, finding.count, len(finding.also)) == ("nodes[0].grid_dim", 20, 8)

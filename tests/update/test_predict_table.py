@@ -184,7 +184,7 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("change", UNSEEN)
-def test_what_a_kernel_cannot_see_is_said_with_its_evidence(change: str) -> None:
+def test_what_a_kernel_cannot_see_is_reported_with_its_evidence(change: str) -> None:
     (finding,) = predict(change).findings
     assert (finding.rule, finding.verdict, finding.evidence) == UNSEEN[change]
 

@@ -81,7 +81,7 @@ def test_one_rank_chose_a_slower_tactic() -> None:
     assert [(reason.rule, reason.path) for reason in reasons(alone)] == [("kernel.grid-dim", "nodes[7].grid_dim")]
 
 
-def test_ranks_that_stall_with_equal_graphs_are_said_to_be_equal() -> None:
+def test_ranks_that_stall_with_equal_graphs_are_reported_to_be_equal() -> None:
     """https://github.com/ROCm/rccl/issues/2179, https://github.com/pytorch/pytorch/issues/196133: a useful negative."""
     found = across(*map(rank, range(8)))
     assert [len(group.members) for group in found.groups] == [8]
@@ -107,7 +107,7 @@ def test_a_refused_update_names_the_first_node_and_the_rule() -> None:
 # Keys that were too coarse.
 
 
-def test_a_copy_from_another_place_is_a_difference_of_what_is_recorded() -> None:
+def test_a_copy_from_another_address_is_a_difference_of_what_is_recorded() -> None:
     """https://github.com/ikawrakow/ik_llama.cpp/pull/2136: a copy's source was left out of the key, and went stale."""
     a, b = (graph(memcpy(source=operand(address=address))) for address in (0x7000, 0x9000))
     assert key("exact", a) != key("exact", b)
@@ -154,7 +154,7 @@ def test_a_kernel_of_one_name_that_was_built_anew_is_another_kernel() -> None:
     assert kinds(found) == [("function.code", "nodes[0].function.code_sha256", 1)]
 
 
-def test_repeated_layers_of_one_name_keep_their_place() -> None:
+def test_repeated_layers_of_one_name_keep_their_position() -> None:
     """https://github.com/neuralmagic/nm-vllm/pull/332, https://github.com/pytorch/pytorch/issues/186026."""
     found = diff(rank(0), rank(1, changed(19, grid_dim=Dim3(x=9, y=1, z=1))), H200)
     assert Counter(node.name for node in DECODE.kernel_nodes)["gemm_128x64"] == 12

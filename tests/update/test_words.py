@@ -39,7 +39,7 @@ def test_a_word_reads_as_a_program_may_have_written_it(
     assert texts(layout, (old,), (new,)) == [expected]
 
 
-def test_two_words_of_8_bytes_are_told_apart_from_one() -> None:
+def test_two_words_of_8_bytes_are_distinguished_from_one() -> None:
     assert texts("<ii", (16, 1), (32, 1)) == [(0, 4, "16", "32")]
     assert texts("<iiff", (16, 1, 1.0, 0.5), (32, 1, 2.0, 0.25)) == [
         (0, 4, "16", "32"),

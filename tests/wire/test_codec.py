@@ -203,7 +203,7 @@ def test_an_unknown_document_is_named() -> None:
     )
 
 
-def test_a_fault_is_told_with_its_path_and_its_cause() -> None:
+def test_a_fault_is_reported_with_its_path_and_its_cause() -> None:
     data = codec.encode(dump()).replace(b'"size_bytes":1024', b'"size_bytes":true')
     with pytest.raises(DecodeError) as caught:
         codec.decode(data)
@@ -298,7 +298,7 @@ def test_extensions_that_would_not_come_back_are_not_written(
 
 @Formats
 @pytest.mark.parametrize("value", [-1, 2**32, True, 1.0, "1", None, [1]])
-def test_an_invalid_record_is_not_written_and_told_by_its_own_path(value: Any, format_: codec.Format) -> None:
+def test_an_invalid_record_is_not_written_and_reported_by_its_own_path(value: Any, format_: codec.Format) -> None:
     """Constructors do not look; what leaves the package is looked at."""
     node = dump().graphs[2].graph.nodes[0]
     broken = msgspec.structs.replace(node, grid_dim=Dim3(x=value, y=1, z=1))

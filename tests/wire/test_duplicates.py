@@ -81,7 +81,7 @@ def test_forms_longer_than_needed_are_walked_over_too(small: bytes) -> None:
         (b'{"a" : 1, "a"\t:1}', "$.a"),
     ],
 )
-def test_a_key_twice_is_told_with_its_path(data: bytes, path: str) -> None:
+def test_a_key_twice_is_reported_with_its_path(data: bytes, path: str) -> None:
     with pytest.raises(DecodeError) as caught:
         refuse_duplicate_keys(data, b"", text=True)
     assert str(caught.value) == f"duplicate key; the value is ambiguous (at {caught.value.pointer})"

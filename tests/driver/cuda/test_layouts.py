@@ -58,7 +58,7 @@ def test_a_struct_has_the_size_of_the_header(name: str, struct: type[Structure])
     assert sizeof(struct) == SIZES[name][1]
 
 
-def test_members_that_the_reader_picks_by_place_lie_there() -> None:
+def test_members_that_the_reader_picks_by_offset_lie_there() -> None:
     assert sizeof(KernelNodeParams) == KERNEL_NODE_PARAMS_BYTES
     assert (KernelNodeParams.kernelParams.offset, KernelNodeParams.extra.offset) == (40, 48)
     assert (KernelNodeParams.kern.offset, KernelNodeParams.ctx.offset) == (56, 64)

@@ -338,7 +338,7 @@ def test_a_full_disk_is_a_problem_and_the_next_write_makes_good(
     assert len(dump_at(path).graphs) == 2
 
 
-def test_a_place_that_cannot_be_looked_at_is_a_problem(program: FakeProgram) -> None:
+def test_a_path_that_cannot_be_read_is_a_problem(program: FakeProgram) -> None:
     def denied(_process_id: int) -> Path:
         raise PermissionError(13, "Permission denied")
 
