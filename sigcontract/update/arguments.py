@@ -6,7 +6,7 @@ allocation is compared only where both records have it: within one process.
 
 from collections.abc import Iterator
 from hashlib import sha256
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Final, NamedTuple
 
 from sigcontract.model import (
@@ -147,7 +147,7 @@ def _values(old: tuple[KernelArgument, ...], new: tuple[KernelArgument, ...]) ->
 def _words(before: KernelArgument, after: KernelArgument, old: bytes, new: bytes) -> Iterator[Difference]:
     """Yield the words that differ, apart from addresses of either side."""
     addresses = frozenset(pointer.offset_bytes for pointer in chain(before.pointers, after.pointers))
-    found = list(changed_words(old, new, addresses))
+    found = list(islice(changed_words(old, new, addresses), _MOST_WORDS + 1))
     if len(found) > _MOST_WORDS:
         texts = (f"{len(value)} bytes, sha256 {sha256(value).hexdigest()[:_DIGITS]}" for value in (old, new))
         yield by_rule(_OF_KERNEL.changed, _at(before.offset_bytes), *texts)
