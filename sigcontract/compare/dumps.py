@@ -29,7 +29,7 @@ from sigcontract.profiles import (
     check_profile,
     named_profile,
 )
-from sigcontract.update import RULES, NodeJudge, check_policy, judged_update, no_graph
+from sigcontract.update import RULES, NodeJudge, argument_unknowns, check_policy, judged_update, no_graph
 from sigcontract.wire import (
     explains_invalid,
     wrong_type,
@@ -267,13 +267,13 @@ def _size(entry: LabeledGraph | None) -> str | None:
 
 
 def _identified(dump: SignatureDump) -> bool:
-    """Whether a dump has a handle for every function: then an equal one is a copy, not another run.
+    """Whether a dump has a handle for every function, and every argument: then an equal one is a copy, not another run.
 
-    Version 1 dumps of different kernels may be equal, having no field in which they differ.
+    Version 1 dumps of different kernels may be equal, having no field in which they differ, and so may redacted ones.
     """
     graphs = {id(entry.graph): entry.graph for entry in dump.graphs}
     return all(
-        node.kern or node.func
+        (node.kern or node.func) and not any(argument_unknowns(node.arguments, across=False))
         for graph in graphs.values()
         for _, node in graph.walk()
         if isinstance(node, KernelNodeSignature)
