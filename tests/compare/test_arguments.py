@@ -157,11 +157,11 @@ def test_redacted_dumps_that_are_equal_may_be_of_other_arguments() -> None:
     hidden = [dump(graph(redacted(given(kernel(), scalar(value))))) for value in (16, 32)]
     assert hidden[0] == hidden[1]
     for policy in ("portable", "exact"):
-        finding = only(diff(*hidden, H200, policy=policy))
+        finding = only(diff(hidden[0], hidden[1], H200, policy=policy))
         assert (finding.rule, finding.old, finding.new) == ("kernel.argument-unknown", "redacted", "redacted")
     assert diff(hidden[0], hidden[0], H200).findings == ()
     addresses = [dump(graph(redacted(given(kernel(), pointer_to())))) for _ in range(2)]
-    assert diff(*addresses, H200).findings == ()
+    assert diff(addresses[0], addresses[1], H200).findings == ()
 
 
 def test_a_share_policy_has_nothing_to_say_of_arguments() -> None:
