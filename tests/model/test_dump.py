@@ -87,7 +87,7 @@ def test_equal_dumps_are_those_that_are_equal() -> None:
     one, two = dump(graph(kernel())), dump(graph(kernel(), kernel()))
     named = replace(one, graphs=(replace(one.graphs[0], label="other"),))
     others = [two, named, replace(one, graphs=()), replace(one, complete=False), replace(one, extensions={"x": 1})]
-    others.append(replace(one, graphs=list(one.graphs)))  # type: ignore[arg-type]  # refused when written
+    others.append(replace(one, graphs=list(one.graphs)))
     for other in others:
         assert not equal_dumps(one, other)
         assert not equal_dumps(other, one)
