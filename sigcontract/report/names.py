@@ -35,13 +35,18 @@ _NUMBERED = re.compile(r"\w+_[\d*]+")
 _WORD_ENDS = "<:, _"
 
 
-@lru_cache(maxsize=4096)
 def demangle(name: str) -> str:
     """Return the C++ name that an Itanium-mangled kernel name stands for.
 
     Needs the extra ``report``. Without it, and for whatever is no mangled name or stands for a text out of proportion
     (`is_too_long`), the name comes back as it is.
     """
+    return _shown(name) if name.startswith("_Z") and len(name) <= _NAME_LIMIT else name
+
+
+@lru_cache(maxsize=4096)
+def _shown(name: str) -> str:
+    """Return what is shown of a name that is short enough to be demangled, and so to be kept."""
     text = _demangled(name)
     return name if text is None or _is_out_of_proportion(text, name) else text
 

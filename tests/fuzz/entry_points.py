@@ -27,6 +27,7 @@ from sigcontract.update.groups import group_dumps
 from sigcontract.update.policies import POLICIES
 from sigcontract.update.predict import predict_update
 from sigcontract.wire import codec
+from sigcontract.wire.arguments import has_arguments, redacted, without_arguments
 from sigcontract.wire.canonical import canonical_bytes, digest, portable_digest
 from sigcontract.wire.decoding import sniffed
 from sigcontract.wire.fault_list import listed_by_pydantic
@@ -182,7 +183,7 @@ def _round_trip(found: codec.Document, bench: Bench, choose: Choice) -> None:
 
 def _dump_shows(dump: SignatureDump, data: bytes, bench: Bench, choose: Choice) -> Shown:
     rules: set[str] = set()
-    ways = [_canonical, _digests, _version_1, _groups, _diff, _diff, _predict, _predict]
+    ways = [_canonical, _digests, _version_1, _arguments, _groups, _diff, _diff, _predict, _predict]
     for way in choose.of(ways), choose.of(ways):
         rules.update(way(dump, bench, choose))
     if choose.one_in(8):
@@ -207,6 +208,22 @@ def _digests(dump: SignatureDump, bench: Bench, _: Choice) -> tuple[()]:
 def _version_1(dump: SignatureDump, bench: Bench, _: Choice) -> tuple[()]:
     bench.enter("encode as version 1")
     _ours(lambda: codec.encode(dump, version=1))
+    return ()
+
+
+def _arguments(dump: SignatureDump, bench: Bench, _: Choice) -> tuple[()]:
+    bench.enter("encode as version 3")
+    if codec.decode(codec.encode(dump, version=3)) != dump:
+        raise DisagreementError("what is written as version 3 is not what is read")
+    bench.enter("redacted")
+    hidden = redacted(dump)
+    if redacted(hidden) != hidden or codec.decode(codec.encode(hidden, version=3), verify=True) != hidden:
+        raise DisagreementError("a redacted dump is not what is read")
+    bench.enter("without_arguments")
+    bare = without_arguments(dump)
+    if has_arguments(bare) or without_arguments(hidden) != bare:
+        raise DisagreementError("arguments are left")
+    codec.encode(bare, version=2)
     return ()
 
 
@@ -252,7 +269,7 @@ def _show_files(dump: SignatureDump, data: bytes, bench: Bench, choose: Choice) 
     kind = choose.of(("show", "show", "validate", "migrate", "diff", "groups", "predict", "fleet"))
     form = choose.of(("text", "json"))
     if kind == "show":
-        more = choose.of(([], ["--nodes"], ["--attributes"]))
+        more = choose.of(([], ["--nodes"], ["--attributes"], ["--arguments"]))
         _command(["show", file, "--format", form, *more], {0}, bench, choose)
     elif kind == "validate":
         _command(["validate", file, "--format", form], {0}, bench, choose)

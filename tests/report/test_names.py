@@ -55,12 +55,12 @@ def test_no_name_makes_the_demangler_fail(name: str) -> None:
 def test_without_the_library_names_stay_mangled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pycxxfilt", None)
     names._demangler.cache_clear()
-    demangle.cache_clear()
+    names._shown.cache_clear()
     try:
         assert demangle("_Z3fooi") == "_Z3fooi"
     finally:
         names._demangler.cache_clear()
-        demangle.cache_clear()
+        names._shown.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_name_that_stands_for_a_text_without_end_is_not_given_to_the_demangler
             return "text"
 
     monkeypatch.setattr(names, "_demangler", lambda: Demangler)
-    demangle.cache_clear()
+    names._shown.cache_clear()
     try:
         for levels in range(12, 36):
             assert demangle(nested(levels)) == nested(levels)
@@ -135,7 +135,7 @@ def test_a_name_that_stands_for_a_text_without_end_is_not_given_to_the_demangler
         packs = "_Z1fIJ" + "i" * 40 + "EEv" + "Dp" * 12 + "T_"
         assert demangle(packs) == packs
     finally:
-        demangle.cache_clear()
+        names._shown.cache_clear()
     assert given == []
 
 
