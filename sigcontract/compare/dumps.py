@@ -23,12 +23,13 @@ from sigcontract.model import (
     LabeledGraph,
     SignatureDump,
     Verdict,
+    equal_dumps,
 )
 from sigcontract.profiles import (
     check_profile,
     named_profile,
 )
-from sigcontract.update import RULES, NodeJudge, check_policy, judged_update, no_graph
+from sigcontract.update import RULES, NodeJudge, argument_unknowns, check_policy, judged_update, no_graph
 from sigcontract.wire import (
     explains_invalid,
     wrong_type,
@@ -149,7 +150,7 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and independent options
     chosen = [pair for pair in matched if not labels or not pair.labels.isdisjoint(labels)]
     environment = tuple(_dump_findings(old, new, judged_by_one=named))
     # A graph equals itself even with unknown values: they are of one process and time.
-    same_dump = old is new or (old == new and _identified(old))
+    same_dump = old is new or (equal_dumps(old, new) and _identified(old))
     one_capture = same_dump or _one_capture(old.environment, new.environment)
     # Equal graphs under several labels are compared once. The dumps keep them alive, so ids stay unique.
     judged_of: dict[tuple[int, int], tuple[GraphChanges, Verdict | None]] = {}
@@ -266,14 +267,15 @@ def _size(entry: LabeledGraph | None) -> str | None:
 
 
 def _identified(dump: SignatureDump) -> bool:
-    """Whether a dump has a handle for every function: then an equal one is a copy, not another run.
+    """Whether a dump has a handle for every function, and every argument: then an equal one is a copy, not another run.
 
-    Version 1 dumps of different kernels may be equal, having no field in which they differ.
+    Version 1 dumps of different kernels may be equal, having no field in which they differ, and so may redacted ones.
     """
+    graphs = {id(entry.graph): entry.graph for entry in dump.graphs}
     return all(
-        node.kern or node.func
-        for entry in dump.graphs
-        for _, node in entry.graph.walk()
+        (node.kern or node.func) and not any(argument_unknowns(node.arguments, across=False))
+        for graph in graphs.values()
+        for _, node in graph.walk()
         if isinstance(node, KernelNodeSignature)
     )
 

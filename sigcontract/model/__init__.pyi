@@ -79,6 +79,7 @@ from sigcontract.model.dump import (
     LabeledGraph as LabeledGraph,
     LibraryVersion as LibraryVersion,
     SignatureDump as SignatureDump,
+    equal_dumps as equal_dumps,
 )
 from sigcontract.model.findings import (
     CauseKind as CauseKind,

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 from sigcontract.model import (
@@ -25,7 +26,15 @@ from sigcontract.report.phrases import counted
 from sigcontract.update import GonePointer, argument_words, gone_pointers, subject_of
 from sigcontract.wire import portable_form
 
-__all__ = ["GraphArguments", "NodeArguments", "argument_lines", "gone_lines", "node_arguments", "recorded_line"]
+__all__ = [
+    "ArgumentWords",
+    "GraphArguments",
+    "NodeArguments",
+    "argument_lines",
+    "gone_lines",
+    "node_arguments",
+    "recorded_line",
+]
 
 _NAME: Final = 56
 #: Words and addresses of one argument in text; JSON has all.
@@ -45,6 +54,28 @@ class NodeArguments(NamedTuple):
 
     arguments: tuple[ArgumentView, ...] | None
     addresses: tuple[AddressView, ...]
+
+
+class ArgumentWords:
+    """The words of arguments, read once of a value that many nodes share."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, tuple[int, ...]], tuple[WordView, ...]] = {}
+
+    def of(self, argument: KernelArgument) -> tuple[WordView, ...] | None:
+        """Return the words of an argument except addresses; None: redacted."""
+        if argument.value is None:
+            return None
+        key = argument.value, tuple([pointer.offset_bytes for pointer in argument.pointers])
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = tuple(
+                [
+                    WordView(offset_bytes=word.offset, size_bytes=word.size, text=word.text)
+                    for word in argument_words(bytes.fromhex(argument.value), frozenset(key[1]))
+                ]
+            )
+        return known
 
 
 class GraphArguments:
@@ -73,6 +104,7 @@ class GraphArguments:
         self.kernels = len(kernels)
         self.recorded = sum(node.arguments is not None for node in kernels)
         forms = (form for _, form in portable_form(graph).walk())
+        self._words = ArgumentWords()
         self._nodes = {path: (node, form) for (path, node), form in zip(nodes, forms, strict=True)}
 
     def of(self, path: str) -> NodeArguments:
@@ -80,7 +112,7 @@ class GraphArguments:
         node, form = self._nodes[path]
         numbers = [None if target is None else target.allocation.address for _, _, target in _targets(form)]
         return NodeArguments(
-            _arguments(node),
+            _arguments(node, self._words),
             tuple(
                 _address(offset, operand, target, number, self._reasons.get((path, offset, operand)))
                 for (offset, operand, target), number in zip(_targets(node), numbers, strict=True)
@@ -89,10 +121,13 @@ class GraphArguments:
         )
 
 
-def node_arguments(node: KernelNodeSignature) -> NodeArguments:
-    """Return the arguments of a kernel node by itself: its allocations have no number."""
+def node_arguments(node: KernelNodeSignature, words: ArgumentWords) -> NodeArguments:
+    """Return the arguments of a kernel node by itself: its allocations have no number.
+
+    ``words`` keeps those of values that nodes share.
+    """
     addresses = (_address(offset, operand, target, None, None) for offset, operand, target in _targets(node))
-    return NodeArguments(_arguments(node), tuple(addresses))
+    return NodeArguments(_arguments(node, words), tuple(addresses))
 
 
 def argument_lines(found: NodeArguments) -> Iterator[str]:
@@ -104,14 +139,17 @@ def argument_lines(found: NodeArguments) -> Iterator[str]:
     addresses = deque(found.addresses)
     for argument in found.arguments:
         begin, end = argument.offset_bytes, argument.offset_bytes + argument.size_bytes
-        here: dict[int, str] = {}
+        here: list[AddressView] = []
         while addresses and (addresses[0].offset_bytes or 0) < end:
-            address = addresses.popleft()
-            here[address.offset_bytes or 0] = _address_text(address)
-        here |= {begin + word.offset_bytes: word.text for word in argument.words or ()}
-        texts = [f"+{at - begin} {text}" if len(here) > 1 else text for at, text in sorted(here.items())]
-        if len(texts) > _MOST_WORDS:
-            texts[_MOST_WORDS:] = [f"and {len(texts) - _MOST_WORDS} more"]
+            here.append(addresses.popleft())
+        words = argument.words or ()
+        # Both ascend, so what is shown is among the first of each.
+        first = {(address.offset_bytes or 0) - begin: _address_text(address) for address in here[:_MOST_WORDS]}
+        first |= {word.offset_bytes: word.text for word in islice(words, _MOST_WORDS)}
+        count = len(here) + len(words)
+        texts = [f"+{at} {text}" if count > 1 else text for at, text in islice(sorted(first.items()), _MOST_WORDS)]
+        if count > _MOST_WORDS:
+            texts.append(f"and {count - _MOST_WORDS} more")
         if argument.words is None and len(here) * POINTER_BYTES < argument.size_bytes:
             texts.append("redacted")
         values = ", ".join(texts)
@@ -168,22 +206,19 @@ def _targets(node: NodeSignature) -> Iterator[tuple[int | None, str | None, Poin
             pass  # no addresses of memory
 
 
-def _arguments(node: NodeSignature) -> tuple[ArgumentView, ...] | None:
+def _arguments(node: NodeSignature, words: ArgumentWords) -> tuple[ArgumentView, ...] | None:
     if not isinstance(node, KernelNodeSignature) or node.arguments is None:
         return None
-    return tuple(map(_argument, node.arguments))
-
-
-def _argument(argument: KernelArgument) -> ArgumentView:
-    found = None
-    if argument.value is not None:
-        covered = frozenset(pointer.offset_bytes for pointer in argument.pointers)
-        found = tuple(
-            WordView(offset_bytes=word.offset, size_bytes=word.size, text=word.text)
-            for word in argument_words(bytes.fromhex(argument.value), covered)
-        )
-    return ArgumentView(
-        offset_bytes=argument.offset_bytes, size_bytes=argument.size_bytes, value=argument.value, words=found
+    return tuple(
+        [
+            ArgumentView(
+                offset_bytes=argument.offset_bytes,
+                size_bytes=argument.size_bytes,
+                value=argument.value,
+                words=words.of(argument),
+            )
+            for argument in node.arguments
+        ]
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from sigcontract.compare import Block
+from sigcontract.errors import LimitError
 from sigcontract.model import (
     DumpView,
     FunctionFacts,
@@ -15,16 +16,19 @@ from sigcontract.model import (
     SignatureDump,
     UnknownAttribute,
 )
-from sigcontract.report.argument_rows import GraphArguments
+from sigcontract.report.argument_rows import GraphArguments, NodeArguments
 from sigcontract.report.graph_summary import kernels_of, unknown
 from sigcontract.report.names import demangle
 from sigcontract.report.node_rows import NodeRow
 from sigcontract.report.phrases import programmatic_edges
+from sigcontract.wire import MAX_DOCUMENT_BYTES
 
 __all__ = ["DumpViewer"]
 
 #: Longest text of a document.
 _TEXT_CHARACTERS = 65_536
+#: Bytes of a word of an argument in JSON, and of the quotes and comma of a text.
+_WORD_BYTES, _TEXT_BYTES = 48, 3
 
 
 class DumpViewer:
@@ -48,6 +52,7 @@ class DumpViewer:
         self._graphs: list[GraphView] = []
         #: Facts are distinguished by their ids, and kept so that those stay their own.
         self._kept: list[FunctionFacts | None] = []
+        self._left = MAX_DOCUMENT_BYTES
 
     def add(  # noqa: PLR0913  a graph and what was found in it
         self,
@@ -59,7 +64,15 @@ class DumpViewer:
         *,
         arguments: GraphArguments,
     ) -> None:
-        """Add a distinct graph: its labels, its portable digest, its rows and how they repeat, and its arguments."""
+        """Add a distinct graph: its labels, its portable digest, its rows and how they repeat, and its arguments.
+
+        Raises
+        ------
+        LimitError
+            Arguments and stacks, which many nodes may share and each shows, make a document that is too large to read.
+        """
+        for address in arguments.gone:
+            self._count_texts(address.stack)
         self._graphs.append(
             GraphView(
                 labels=tuple(labels),
@@ -99,6 +112,8 @@ class DumpViewer:
     def _node(self, row: NodeRow, arguments: GraphArguments) -> NodeView:
         kernel = row.type == "kernel"
         given = arguments.of(row.path) if self._arguments else None
+        if given is not None:
+            self._count_arguments(given)
         return NodeView(
             path=row.path,
             type=row.type,
@@ -112,6 +127,22 @@ class DumpViewer:
             arguments=None if given is None else given.arguments,
             addresses=None if given is None else given.addresses,
         )
+
+    def _count_arguments(self, given: NodeArguments) -> None:
+        for argument in given.arguments or ():
+            self._count(len(argument.value or "") + _WORD_BYTES * len(argument.words or ()))
+        for address in given.addresses:
+            if address.block is not None:
+                self._count_texts(address.block.stack)
+
+    def _count_texts(self, texts: Sequence[str]) -> None:
+        self._count(sum(map(len, texts)) + _TEXT_BYTES * len(texts))
+
+    def _count(self, size_bytes: int) -> None:
+        self._left -= size_bytes
+        if self._left < 0:
+            msg = f"the arguments of all nodes are more than {MAX_DOCUMENT_BYTES} bytes of JSON; "
+            raise LimitError(msg + "show fewer graphs (--graph), or text", code="size")
 
     def _function(self, row: NodeRow) -> int:
         facts = row.facts if self._attributes else None

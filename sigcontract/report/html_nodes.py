@@ -15,7 +15,7 @@ from sigcontract.model import (
     graph_fields,
 )
 from sigcontract.report.alike import alike_key, family
-from sigcontract.report.argument_rows import argument_lines, node_arguments
+from sigcontract.report.argument_rows import ArgumentWords, argument_lines, node_arguments
 from sigcontract.report.change_words import change_words, node_index
 from sigcontract.report.cuda_words import HANDLE_FIELDS, value_word
 from sigcontract.report.html_page import shown
@@ -74,6 +74,7 @@ class NodeTables:
         self._functions: dict[bytes, tuple[int, Any]] = {}
         self._attributes: dict[int, tuple[int, Any]] = {}
         self._texts: dict[str, int] = {"": 0}
+        self._words = ArgumentWords()
         self._left = _MOST_ROWS
 
     def number(self, graphs: Sequence[GraphSignature], old: Sequence[GraphSignature] = ()) -> None:
@@ -192,7 +193,7 @@ class NodeTables:
             own = {"grid_dim": row.grid, "block_dim": row.block, "dynamic_shared_mem_bytes": row.shared}
             entry = [row.type, "", self._function(node, row.function), self._attribute_set(node), *own.values()]
             if node.arguments is not None:
-                lines = (line.partition(": ") for line in argument_lines(node_arguments(node)))
+                lines = (line.partition(": ") for line in argument_lines(node_arguments(node, self._words)))
                 entry.append([[shown(where), shown(what)] for where, _, what in lines])
         else:
             entry = [row.type, shown(row.subject), -1, -1, list(map(list, _fields(node)))]

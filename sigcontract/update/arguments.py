@@ -6,7 +6,7 @@ allocation is compared only where both records have it: within one process.
 
 from collections.abc import Iterator
 from hashlib import sha256
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Final, NamedTuple
 
 from sigcontract.model import (
@@ -39,6 +39,8 @@ _MOST_WORDS: Final = 8
 _DIGITS: Final = 16
 #: Offsets listed of an update.
 _LISTED: Final = 8
+#: Fields that differ because two addresses are aliases on one side only.
+_OF_ALIAS: Final = (".allocation.address", ".offset_bytes")
 #: Allocation numbers count from 1; addresses of one process are larger.
 _MOST_NUMBERS: Final = 2**32
 _Arguments = tuple[KernelArgument, ...] | None
@@ -147,7 +149,7 @@ def _values(old: tuple[KernelArgument, ...], new: tuple[KernelArgument, ...]) ->
 def _words(before: KernelArgument, after: KernelArgument, old: bytes, new: bytes) -> Iterator[Difference]:
     """Yield the words that differ, apart from addresses of either side."""
     addresses = frozenset(pointer.offset_bytes for pointer in chain(before.pointers, after.pointers))
-    found = list(changed_words(old, new, addresses))
+    found = list(islice(changed_words(old, new, addresses), _MOST_WORDS + 1))
     if len(found) > _MOST_WORDS:
         texts = (f"{len(value)} bytes, sha256 {sha256(value).hexdigest()[:_DIGITS]}" for value in (old, new))
         yield by_rule(_OF_KERNEL.changed, _at(before.offset_bytes), *texts)
@@ -178,6 +180,9 @@ def _pointers(old: tuple[KernelArgument, ...], new: tuple[KernelArgument, ...]) 
                 yield _pointer_and_value((before, a), (after, b), offset)
             elif alias[0] != alias[1] and a.target is not None and b.target is not None:
                 yield by_rule(_OF_KERNEL.changed, f"{_at(here)}.alias", *_alias_texts(*alias))
+                for found in target_differences(a.target, b.target, _at(here), _OF_KERNEL):
+                    if not found.field.endswith(_OF_ALIAS):
+                        yield found
             else:
                 yield from _two_pointers(a, b, _at(here))
 

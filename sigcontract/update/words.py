@@ -5,7 +5,9 @@ where its exponent is one that programs use.
 """
 
 import math
+import re
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -19,6 +21,8 @@ _FLOATS: Final = {4: ("<f", "<I"), 8: ("<d", "<Q")}
 #: Decimal digits that identify a 4-byte float.
 _FLOAT_DIGITS: Final = 9
 _FULL, _HALF = 8, 4
+#: Bytes that differ, in the exclusive or of two values.
+_DIFFERING: Final = re.compile(rb"[^\0]", re.DOTALL)
 
 
 class Word(NamedTuple):
@@ -63,12 +67,13 @@ def argument_words(value: bytes, covered: frozenset[int] = frozenset()) -> Itera
 
 
 def changed_words(old: bytes, new: bytes, covered: frozenset[int] = frozenset()) -> Iterator[ChangedWord]:
-    """Yield the words in which two arguments of one size differ, except the addresses at ``covered``."""
+    """Yield the words in which two arguments of one size differ, except the addresses at ``covered``.
+
+    Many nodes may share a long struct, so words that are equal are never looked at one by one.
+    """
     alone = len(old) == _FULL
-    for offset, size in _stretches(len(old), covered):
+    for offset, size in _differing(old, new, covered):
         before, after = old[offset : offset + size], new[offset : offset + size]
-        if before == after:
-            continue
         halves = [at for at in (0, _HALF) if before[at : at + _HALF] != after[at : at + _HALF]]
         both = len(halves) > 1
         one = size == _FULL and _is_one(before, alone=alone) and _is_one(after, alone=alone)
@@ -79,6 +84,26 @@ def changed_words(old: bytes, new: bytes, covered: frozenset[int] = frozenset())
                 yield _changed(offset + at, before[at : at + _HALF], after[at : at + _HALF])
 
 
+def _differing(old: bytes, new: bytes, covered: frozenset[int]) -> Iterator[tuple[int, int]]:
+    """Yield offset and size of the words between addresses in which two values differ."""
+    differing = (int.from_bytes(old, "big") ^ int.from_bytes(new, "big")).to_bytes(len(old), "big")
+    addresses = sorted(covered)
+    found = _DIFFERING.search(differing)
+    while found:
+        at = found.start()
+        before = bisect_right(addresses, at)
+        begin = addresses[before - 1] + _FULL if before else 0
+        if at < begin:
+            end = begin
+        else:
+            limit = addresses[before] if before < len(addresses) else len(old)
+            begin += (at - begin) // _FULL * _FULL
+            offset, size = next(word for word in _words(begin, limit) if at < sum(word))
+            yield offset, size
+            end = offset + size
+        found = _DIFFERING.search(differing, end)
+
+
 def _changed(offset: int, before: bytes, after: bytes) -> ChangedWord:
     floats = _is_plausible(before) or _is_plausible(after)
     texts = (_reading(word, beside_float=floats) for word in (before, after))
@@ -86,14 +111,19 @@ def _changed(offset: int, before: bytes, after: bytes) -> ChangedWord:
 
 
 def _stretches(size: int, covered: frozenset[int]) -> Iterator[tuple[int, int]]:
-    """Yield offset and size of the words between addresses: 8 bytes each, and what is left before the next."""
+    """Yield offset and size of the words between addresses."""
     begin = 0
     for end in (*sorted(covered), size):
-        while begin < end:
-            length = next(length for length in (_FULL, _HALF, 2, 1) if length <= end - begin)
-            yield begin, length
-            begin += length
+        yield from _words(begin, end)
         begin = max(begin, end + _FULL)
+
+
+def _words(begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield offset and size of the words between two offsets: 8 bytes each, and what is left of less than 8."""
+    while begin < end:
+        length = next(length for length in (_FULL, _HALF, 2, 1) if length <= end - begin)
+        yield begin, length
+        begin += length
 
 
 def _is_one(word: bytes, *, alone: bool) -> bool:

@@ -13,6 +13,7 @@ from sigcontract.model import (
     Record,
     SignatureDump,
     Text,
+    equal_dumps,
 )
 from sigcontract.wire.canonical import portable_digest
 from sigcontract.wire.decoder_errors import translated
@@ -156,7 +157,8 @@ def encode(document: Document, *, format: Format = "json", version: int | None =
 
 def _refuse_difference(again: Any, given: Any) -> None:
     """Refuse to write a value that does not survive encoding."""
-    if again != given:
+    both_dumps = type(again) is type(given) is SignatureDump
+    if not (equal_dumps(again, given) if both_dumps else again == given):
         field = next(name for name in given.__struct_fields__ if getattr(given, name) != getattr(again, name))
         raise DecodeError("this value does not survive encoding (NaN, a list for a tuple)", path=f"$.{field}")
 

@@ -14,7 +14,7 @@ from sigcontract.wire.codec import save
 from sigcontract.wire.schemas import schema
 from tests.architecture.source import ROOT
 from tests.compare.dumps import dump, kernel
-from tests.update.arguments import block, given, pointer_to, redacted, scalar, unallocated
+from tests.update.arguments import block, given, pointer_to, redacted, scalar, struct_of, unallocated
 from tests.update.build import graph
 
 HEALTHY = graph(*[given(kernel(), pointer_to(1, 64, block(state="free")), scalar(16))] * 3)
@@ -189,6 +189,28 @@ def test_json_has_arguments_addresses_and_what_is_gone(tmp_path: Path, capsys: p
     ]
     (row,) = json.loads(shown(capsys, path, "--format", "json"))["graphs"][0]["blocks"][0]["rows"]
     assert (row["arguments"], row["addresses"]) == (None, None)
+
+
+SHARED_STRUCT = [given(kernel(name=f"k{index}"), struct_of("<40i", *range(40))) for index in range(9)]
+DEEP = [
+    given(kernel(), pointer_to(1, index, block(state="free", pool="default", stack=("f.py:1 f",) * 40)))
+    for index in range(9)
+]
+
+
+@pytest.mark.parametrize(("nodes", "more"), [(SHARED_STRUCT, ["--arguments"]), (DEEP, ["--arguments"]), (DEEP, [])])
+def test_json_of_arguments_that_every_node_repeats_has_a_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, nodes: Any, more: list[str]
+) -> None:
+    monkeypatch.setattr("sigcontract.report.dump_view.MAX_DOCUMENT_BYTES", 4000)
+    path = saved(tmp_path, graph(nodes[0]), graph(*nodes))
+    assert main(["show", path, "--format", "json", *more]) == 2
+    assert capsys.readouterr().err == (
+        "sigcontract: error[size]: the arguments of all nodes are more than 4000 bytes of JSON; "
+        "show fewer graphs (--graph), or text\n"
+    )
+    assert len(shown(capsys, path, "--format", "json", "--graph", "g0", *more)) > 0
+    assert len(shown(capsys, path, *more)) > 0
 
 
 def test_the_page_shows_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

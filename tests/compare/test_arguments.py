@@ -153,6 +153,17 @@ def test_what_is_not_known_is_one_finding_and_no_pass() -> None:
     assert gated(recorded, layers(24, lambda index: (*three(index)[:2], scalar(1))))[0] == "failed"
 
 
+def test_redacted_dumps_that_are_equal_may_be_of_other_arguments() -> None:
+    hidden = [dump(graph(redacted(given(kernel(), scalar(value))))) for value in (16, 32)]
+    assert hidden[0] == hidden[1]
+    for policy in ("portable", "exact"):
+        finding = only(diff(hidden[0], hidden[1], H200, policy=policy))
+        assert (finding.rule, finding.old, finding.new) == ("kernel.argument-unknown", "redacted", "redacted")
+    assert diff(hidden[0], hidden[0], H200).findings == ()
+    addresses = [dump(graph(redacted(given(kernel(), pointer_to())))) for _ in range(2)]
+    assert diff(addresses[0], addresses[1], H200).findings == ()
+
+
 def test_a_share_policy_ignores_arguments() -> None:
     other = layers(24, lambda index: (pointer_to(5, index), unallocated()))
     for new in (other, graph(*[kernel()] * 24)):

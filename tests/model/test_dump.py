@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from sigcontract.model.cuda import AttributeId
-from sigcontract.model.dump import LabeledGraph, SignatureDump
-from sigcontract.model.graph import ChildGraphNode, GraphSignature
+from sigcontract.model.dump import LabeledGraph, SignatureDump, equal_dumps
+from sigcontract.model.graph import ChildGraphNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode
 from sigcontract.wire.codec import load
 from tests.compare.dumps import dump
@@ -59,3 +59,36 @@ def test_a_cluster_that_is_not_set_is_0_and_one_that_is_not_known_is_none() -> N
     assert (clusters["cluster none"], clusters["cluster 2"]) == (0, 2)
     unreadable = kernel(drop=[AttributeId.CLUSTER_DIMENSION])
     assert [row["cluster_x"] for row in dump(graph(unreadable)).rows()] == [None]
+
+
+def test_equal_dumps_compare_a_graph_of_many_labels_once() -> None:
+    def labelled(size: int) -> SignatureDump:
+        held = graph(*[kernel()] * size)
+        return replace(dump(held), graphs=tuple(LabeledGraph(label=f"g{index}", graph=held) for index in range(size)))
+
+    compared = []
+
+    class Counted(tuple[NodeSignature, ...]):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(1)
+            return tuple.__eq__(self, other)
+
+        __hash__ = tuple.__hash__
+
+    a, b = labelled(16), labelled(16)
+    force_setattr(a.graphs[0].graph, "nodes", Counted(a.graphs[0].graph.nodes))
+    assert equal_dumps(a, b)
+    assert len(compared) == 1
+
+
+def test_equal_dumps_are_those_that_are_equal() -> None:
+    one, two = dump(graph(kernel())), dump(graph(kernel(), kernel()))
+    named = replace(one, graphs=(replace(one.graphs[0], label="other"),))
+    others = [two, named, replace(one, graphs=()), replace(one, complete=False), replace(one, extensions={"x": 1})]
+    others.append(replace(one, graphs=list(one.graphs)))
+    for other in others:
+        assert not equal_dumps(one, other)
+        assert not equal_dumps(other, one)
+    assert equal_dumps(one, replace(one, graphs=tuple(replace(entry) for entry in one.graphs)))

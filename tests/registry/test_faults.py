@@ -25,11 +25,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "bounded": {"max_execs": 1},
     "verified": {"verify": "first-use"},
+    "updatable": {"policy": "share-updatable"},
+    "updatable and bounded": {"policy": "share-updatable", "max_execs": 1},
 }
 
 
 class Scenario:
-    """Three registrations, replays, a switch, a fallback, a release and the end; each step may fail."""
+    """Three registrations, replays, a switch, a new grouping, a fallback, a release and the end; each step may fail."""
 
     def __init__(self, options: str) -> None:
         self.options = options
@@ -48,6 +50,8 @@ class Scenario:
             yield lambda value=value: self.register(value)  # type: ignore[misc]  # bound now
         for value in (1, 2, 1, 3):
             yield lambda value=value: self.replay(value)  # type: ignore[misc]  # bound now
+        if "policy" in OPTIONS[self.options]:
+            yield self.registry.seal  # which forms the groups anew
         yield lambda: self.refused_replay(2)
         for value in (1, 2, 3):
             yield lambda value=value: self.replay(value)  # type: ignore[misc]  # bound now

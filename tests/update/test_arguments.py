@@ -77,6 +77,24 @@ def argument(field: str, old: Any, new: Any) -> list[tuple[str, str, Any, Any]]:
             argument("[offset=8].alias", "same address as offset 0", "distinct from offset 0"),
             id="one became two",
         ),
+        pytest.param(
+            [pointer_to(1), pointer_to(1)],
+            [pointer_to(1), pointer_to(2, 0, block(pool="default", state="free"), address=9)],
+            [
+                *argument("[offset=8].alias", "same address as offset 0", "distinct from offset 0"),
+                ("memory.gone", "[offset=8].block.state", "pointer", "free block"),
+            ],
+            id="one became two, and the second is free",
+        ),
+        pytest.param(
+            [pointer_to(1), pointer_to(1)],
+            [pointer_to(1), pointer_to(1, 512, size_bytes=8192)],
+            [
+                *argument("[offset=8].alias", "same address as offset 0", "distinct from offset 0"),
+                *argument("[offset=8].allocation.size_bytes", 4096, 8192),
+            ],
+            id="one became two, in an allocation of another size",
+        ),
         pytest.param([pointer_to()], [scalar(0, "<q")], argument("[offset=0]", "pointer", "null"), id="null"),
         pytest.param([scalar(5, "<q")], [pointer_to()], argument("[offset=0]", "0x5", "pointer"), id="no longer 5"),
         pytest.param(

@@ -1,12 +1,13 @@
 """Words of scalar arguments: what they read as, and which differ."""
 
 import struct
+from itertools import accumulate
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from sigcontract.update.words import ChangedWord, argument_words, changed_words
+from sigcontract.update.words import ChangedWord, Word, argument_words, changed_words
 from tests.strategies import LAWS
 
 
@@ -64,6 +65,27 @@ def test_law_one_changed_byte_is_one_changed_word(value: bytes, data: st.DataObj
     (word,) = changed_words(value, changed)
     assert word.offset <= at < word.offset + word.size
     assert word.old != word.new
+
+
+@LAWS
+@given(st.data())
+def test_law_what_differs_is_in_a_changed_word_or_an_address(data: st.DataObject) -> None:
+    size = data.draw(st.integers(8, 64))
+    old, new = (data.draw(st.binary(min_size=size, max_size=size)) for _ in range(2))
+    steps = data.draw(st.lists(st.integers(8, 20), max_size=4))
+    first = data.draw(st.integers(0, 8))
+    covered = {at for at in accumulate(steps, initial=first) if at + 8 <= size}
+    changed = [at for word in changed_words(old, new, frozenset(covered)) for at in range(*_span(word))]
+    addresses = {at for start in covered for at in range(start, start + 8)}
+    assert len(set(changed)) == len(changed)
+    assert not addresses.intersection(changed)
+    assert {at for at in range(size) if old[at] != new[at]} <= addresses.union(changed)
+    read = [at for word in argument_words(old, frozenset(covered)) for at in range(*_span(word))]
+    assert sorted([*read, *addresses]) == [*range(size)]
+
+
+def _span(word: Word | ChangedWord) -> tuple[int, int]:
+    return word.offset, word.offset + word.size
 
 
 @LAWS

@@ -176,9 +176,88 @@ def _detours(size: int) -> Any:
     return document([([0] * side + [1] * (2 * side), edges)], [_kernel(), _kernel(function=1)], [0], **rows)
 
 
+# Version 3: arguments of kernels, and the rows that they share.
+
+_ZEROS = "00" * 8
+
+
+def _arguments_document(kernels: list[dict[str, Any]], labels: list[int], **tables: list[Any]) -> Any:
+    """Return a dump of version 3 of one graph, given the arguments of each node and the tables of arguments."""
+    nodes = [
+        {"node": "kernel", "kernel": {"launch": 0, "grid_dim": _DIM | {"x": 1 + index}} | given}
+        for index, given in enumerate(kernels)
+    ]
+    value = document([([*range(len(nodes))], [[]] * len(nodes))], nodes, labels, version=3)
+    del value["attribute_sets"]
+    return (
+        value
+        | {
+            "functions": [{"name": "k", "kern": 1, "func": 1, "context": 1}],
+            "attributes": [],
+            "launches": [{"function": 0, "block_dim": _DIM, "dynamic_shared_mem_bytes": 0, "attributes": []}],
+        }
+        | {table: [] for table in ("allocations", "blocks", "pointers", "arguments")}
+        | tables
+    )
+
+
+def _argument(size: int, value: str, pointers: list[int], offset: int = 0) -> dict[str, Any]:
+    return {"offset_bytes": offset, "size_bytes": size, "value": value, "pointers": pointers}
+
+
+def _allocation(number: int, size: int = 4096) -> dict[str, Any]:
+    facts = {"memory_type": 2, "device_ordinal": 0, "managed": False, "pooled": False}
+    return {"address": (number + 1) << 40, "size_bytes": size} | facts
+
+
+def _struct_of_many_nodes(size: int) -> Any:
+    """One long struct by value that very many nodes are given."""
+    value = "ab" * (8 * min(size, 4000))
+    given: list[dict[str, Any]] = [{"arguments": [0]}] * size
+    return _arguments_document(given, [0], arguments=[_argument(len(value) // 2, value, [])])
+
+
+def _struct_of_addresses(size: int) -> Any:
+    """One struct of very many addresses, each in an allocation of its own."""
+    words = min(size, 4000)
+    struct = _argument(8 * words, _ZEROS * words, [8 * word for word in range(words)])
+    targets = [{"target": {"allocation": word, "offset_bytes": 0}} for word in range(words)]
+    allocations = [_allocation(word) for word in range(words)]
+    given = [{"arguments": [0], "pointers": [*range(words)]}]
+    return _arguments_document(given, [0], arguments=[struct], pointers=targets, allocations=allocations)
+
+
+def _many_arguments(size: int) -> Any:
+    listed = [_argument(4, f"{index:08x}", [], 4 * index) for index in range(min(size, 8000))]
+    return _arguments_document([{"arguments": [*range(len(listed))]}], [0], arguments=listed)
+
+
+def _labels_of_arguments(size: int) -> Any:
+    """One graph with arguments under very many labels, with very many addresses in no allocation."""
+    given = [{"arguments": [0], "pointers": [index]} for index in range(size)]
+    addresses = [{"address": (1 << 40) + index} for index in range(size)]
+    return _arguments_document(given, [0] * size, arguments=[_argument(8, _ZEROS, [0])], pointers=addresses)
+
+
+def _block_of_many_nodes(size: int) -> Any:
+    """Very many addresses in one free block of an allocator, which has a deep stack."""
+    given = [{"arguments": [0], "pointers": [index]} for index in range(size)]
+    inside = [{"allocation": 0, "offset_bytes": at, "block": {"block": 0, "offset_bytes": at}} for at in range(size)]
+    held = {"allocator": "torch", "state": "free", "pool": "default", "size_bytes": size}
+    return _arguments_document(
+        given,
+        [0],
+        arguments=[_argument(8, _ZEROS, [0])],
+        pointers=[{"target": target} for target in inside],
+        allocations=[_allocation(0, size)],
+        blocks=[held | {"stack": [f"model.py:{index} forward" for index in range(size)]}],
+    )
+
+
 #: Each by its name: a function from a size to a document as plain values, about proportional to the size.
 FAMILIES: dict[str, Callable[[int], Any]] = {
     "allocations": _allocations,
+    "block_of_many_nodes": _block_of_many_nodes,
     "chain": _chain,
     "children": _children,
     "dense": _dense,
@@ -189,5 +268,9 @@ FAMILIES: dict[str, Callable[[int], Any]] = {
     "graphs": _graphs,
     "handles": _handles,
     "labels": _labels,
+    "labels_of_arguments": _labels_of_arguments,
+    "many_arguments": _many_arguments,
     "shared_attributes": _shared_attributes,
+    "struct_of_addresses": _struct_of_addresses,
+    "struct_of_many_nodes": _struct_of_many_nodes,
 }

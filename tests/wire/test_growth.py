@@ -16,13 +16,19 @@ from msgspec.structs import replace
 
 from sigcontract.cli.main import main
 from sigcontract.compare.dumps import diff
+from sigcontract.errors import InvariantError
+from sigcontract.model.arguments import KernelArgument
 from sigcontract.model.dump import SignatureDump
+from sigcontract.model.graph import NodeSignature
+from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.update.groups import group_dumps
 from sigcontract.update.predict import predict_update
 from sigcontract.wire import codec, fault_list
+from sigcontract.wire.arguments import redacted
 from sigcontract.wire.canonical import digest
 from tests.wire.families import FAMILIES, encoded
 
+_OTHER_DIGITS = str.maketrans("0123456789abcdef", "123456789abcdef0")
 SIZES = (64, 128, 256, 512)
 #: Steps of Python (lines, and calls of C) per byte of a document and per doubling of it. Written in docs/limits.md.
 FACTOR = 10
@@ -72,6 +78,37 @@ def other(dump: SignatureDump) -> SignatureDump:
     return replace(dump, graphs=tuple(graphs), environment=replace(dump.environment, process_id=2))
 
 
+def given_others(dump: SignatureDump) -> SignatureDump:
+    """Return a dump of another process with other arguments: other values, null for every second address."""
+    known: dict[int, KernelArgument] = {}
+
+    def changed(argument: KernelArgument) -> KernelArgument:
+        if id(argument) not in known:
+            if argument.pointers:
+                known[id(argument)] = replace(argument, pointers=argument.pointers[::2])
+            else:
+                known[id(argument)] = replace(argument, value=(argument.value or "").translate(_OTHER_DIGITS))
+        return known[id(argument)]
+
+    def node(held: NodeSignature) -> NodeSignature:
+        if not isinstance(held, KernelNodeSignature) or held.arguments is None:
+            return held
+        return replace(held, arguments=tuple(map(changed, held.arguments)))
+
+    graphs = {id(entry.graph): entry.graph for entry in dump.graphs}
+    made = {number: replace(graph, nodes=tuple(map(node, graph.nodes))) for number, graph in graphs.items()}
+    entries = tuple(replace(entry, graph=made[id(entry.graph)]) for entry in dump.graphs)
+    return replace(dump, graphs=entries, environment=replace(dump.environment, process_id=2))
+
+
+def refused_by_version_2(dump: SignatureDump) -> None:
+    """Encode a dump at version 2, which has no arguments."""
+    try:
+        codec.encode(dump, version=2)
+    except InvariantError as error:
+        assert error.code == "arguments"  # noqa: PT017  a dump of no arguments is written
+
+
 def _show(*more: str) -> Callable[[bytes, SignatureDump, Path], Any]:
     def shown(data: bytes, _: SignatureDump, folder: Path) -> int:
         file = folder / "dump.json"
@@ -86,6 +123,12 @@ def _predicted(_: bytes, dump: SignatureDump, __: Path) -> Any:
     return [predict_update(entry.graph, entry.graph) for entry in dump.graphs[:1]]
 
 
+def _predicted_others(dump: SignatureDump) -> Any:
+    others = given_others(dump)
+    pairs = zip(dump.graphs[:1], others.graphs[:1], strict=True)
+    return [predict_update(old.graph, new.graph) for old, new in pairs]
+
+
 def _verified(data: bytes, _: SignatureDump, __: Path) -> Any:
     """Compute every digest, and list those that the header has wrong, which are all."""
     return codec.faults(data)
@@ -97,14 +140,22 @@ ENTRY_POINTS: dict[str, Callable[[bytes, SignatureDump, Path], Any]] = {
     "verify": _verified,
     "validate": lambda _, dump, __: codec.validate(dump),
     "encode": lambda _, dump, __: codec.encode(dump),
+    "encode version 2": lambda _, dump, __: refused_by_version_2(dump),
+    "encode redacted": lambda _, dump, __: codec.encode(redacted(dump)),
     "encode msgpack": lambda _, dump, __: codec.encode(dump, format="msgpack"),
     "digest": lambda _, dump, __: [digest(entry.graph) for entry in dump.graphs[:1]],
     "diff": lambda _, dump, __: diff(dump, other(dump)),
     "diff exact": lambda _, dump, __: diff(other(dump), dump, policy="exact"),
+    "diff arguments": lambda _, dump, __: diff(dump, given_others(dump)),
+    "diff arguments exact": lambda _, dump, __: diff(given_others(dump), dump, policy="exact"),
+    "predict arguments": lambda _, dump, __: _predicted_others(dump),
     "predict": _predicted,
     "groups": lambda _, dump, __: group_dumps([dump]),
     "show": _show(),
+    "show arguments": _show("--arguments"),
+    "show html": _show("--format", "html"),
     "show json": _show("--format", "json"),
+    "show json arguments": _show("--format", "json", "--arguments"),
 }
 
 
