@@ -1,0 +1,3 @@
+module example/list-kernels
+
+go 1.19
