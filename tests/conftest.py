@@ -1,5 +1,6 @@
 """What every test may ask for: the options of the suite, and a driver, fake or real."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let what uses CUPTI come last."""
     items.sort(key=lambda item: item.get_closest_marker("observes") is not None)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector off what was collected, which lives as long as the run and is walked for nothing."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
