@@ -24,14 +24,12 @@ from sigcontract.wire.canonical import digest
 from tests.wire.families import FAMILIES, encoded
 
 SIZES = (32, 64, 128, 256)
-#: Growth shows only beyond a size: attributes are as many as nodes up to the limit of 256, detours few and long.
-LARGER_SIZES = dict.fromkeys(("detours", "shared_attributes"), (64, 128, 256, 512))
+#: Detours are few and long: how they grow shows only at these sizes.
+LARGER_SIZES = {"detours": (64, 128, 256, 512)}
 #: Steps of Python (lines, and calls of C) per byte of a document and per doubling of it. Written in docs/limits.md.
 FACTOR = 10
 #: How much faster than n log n a count may grow from the first doubling to the last. Quadratic work: 4 times as fast.
 SLACK = 1.5
-#: The same where attributes are still becoming more per node at the first doubling.
-LARGER_SLACK = 2
 #: Steps that some value in between costs once.
 NOISE = 5000
 
@@ -60,10 +58,10 @@ def steps(call: Callable[[], Any]) -> int:
     return count
 
 
-def assert_grows_alike(counts: list[int], lengths: list[float], slack: float = SLACK) -> None:
+def assert_grows_alike(counts: list[int], lengths: list[float]) -> None:
     """Compare what the last doubling adds with what the first adds: constant parts, which both have, fall out."""
     wanted = (lengths[-1] - lengths[-2]) / (lengths[1] - lengths[0])
-    assert counts[-1] - counts[-2] <= slack * wanted * (counts[1] - counts[0]) + NOISE
+    assert counts[-1] - counts[-2] <= SLACK * wanted * (counts[1] - counts[0]) + NOISE
 
 
 def other(dump: SignatureDump) -> SignatureDump:
@@ -127,7 +125,7 @@ def test_work_grows_with_the_size_of_a_document(
         counts.append(steps(partial(call, data, dump, tmp_path)))
         lengths.append(len(data) * log2(len(data)))
     assert counts[-1] <= FACTOR * lengths[-1]
-    assert_grows_alike(counts, lengths, LARGER_SLACK if family in LARGER_SIZES else SLACK)
+    assert_grows_alike(counts, lengths)
 
 
 @pytest.mark.parametrize("row", [{}, 1, {"node": "kernel"}, {"node": "memcpy", "source": {}}], ids=str)
