@@ -14,7 +14,7 @@ demo: .venv-demo/ready
 	.venv-demo/bin/sigcontract diff examples/triton-scale-2.dump.json examples/triton-scale-3.dump.json || test $$? -eq 1
 
 test: .venv-test/ready
-	.venv-test/bin/python -m pytest -n auto --maxprocesses 8 $(PYTEST_ARGS)
+	.venv-test/bin/python -m pytest -n auto --maxprocesses 8 --dist worksteal $(PYTEST_ARGS)
 
 generated: .venv-test/ready
 	.venv-test/bin/python -m tools.generate $(if $(CHECK),--check)

@@ -238,5 +238,5 @@ def test_law_the_work_grows_with_nodes_and_arguments() -> None:
         old, new = dump(drawn(16)), again(moved(drawn(32)))
         return lambda: diff(old, new, H200)
 
-    grows_with_its_input(lambda size: of(size, 6), 300)
-    grows_with_its_input(lambda width: of(40, width), 40)
+    grows_with_its_input(lambda size: of(size, 3), 300)
+    grows_with_its_input(lambda width: of(10, width), 40)

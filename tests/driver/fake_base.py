@@ -1,6 +1,6 @@
 """The ground of the fake driver: its state, its C entry points, and what tests ask of it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from ctypes import (
     CFUNCTYPE,
@@ -93,6 +93,8 @@ class Refused(Exception):  # noqa: N818  control flow inside the fake, not an er
 
 Handler = Callable[..., "int | None"]
 HANDLERS: dict[tuple[str, int], tuple[str, str]] = {}
+#: The forms of each function, by the version of CUDA that introduced them.
+FORMS: defaultdict[str, list[int]] = defaultdict(list)
 
 
 def entry(name: str, version: int | None = None, arguments: str | None = None) -> Callable[[Handler], Handler]:
@@ -101,6 +103,7 @@ def entry(name: str, version: int | None = None, arguments: str | None = None) -
 
     def register(handler: Handler) -> Handler:
         key = (name, form.cuda_version if version is None else version)
+        FORMS[key[0]].append(key[1])
         HANDLERS[key] = (handler.__name__, form.arguments if arguments is None else arguments)
         return handler
 
@@ -186,7 +189,7 @@ class FakeBase:
 
     def resolve(self, symbol: str, cuda_version: int) -> int:
         """Return the address of a C function: the newest form that is not newer than asked for (cuGetProcAddress)."""
-        forms = [form for name, form in HANDLERS if name == symbol and form <= min(cuda_version, self.version)]
+        forms = [form for form in FORMS.get(symbol, ()) if form <= min(cuda_version, self.version)]
         if symbol in self.missing or not forms or cuda_version > self.version:
             return 0
         key = (symbol, max(forms))

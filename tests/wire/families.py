@@ -119,10 +119,9 @@ def _functions(size: int) -> Any:
 
 
 def _shared_attributes(size: int) -> Any:
-    """One long list of attributes that very many nodes share."""
+    """Make the longest list of attributes, which all nodes share."""
     entries = [
-        {"id": 1000 + index, "state": "unreadable", "origin": "node", "value": None}
-        for index in range(min(size, MAX_ATTRIBUTES))
+        {"id": 1000 + index, "state": "unreadable", "origin": "node", "value": None} for index in range(MAX_ATTRIBUTES)
     ]
     nodes = [_kernel(x=index) for index in range(size)]
     rows = {"functions": [_function(1)], "attribute_sets": [entries]}
