@@ -73,10 +73,11 @@ def launches(driver: CudaDriver, stack: ExitStack, count: int) -> Iterator[Kerne
 
 def captured(driver: CudaDriver, stack: ExitStack, all_launches: Iterator[KernelLaunch]) -> int:
     """Capture the launches from one stream."""
+    ready = list(all_launches)  # memory is not allocated and modules are not loaded during a capture
     stream = driver.stream_create()
     stack.callback(driver.stream_destroy, stream)
     driver.begin_capture(stream)
-    for launch in all_launches:
+    for launch in ready:
         driver.launch_kernel(launch, stream)
     graph = driver.end_capture(stream)
     stack.callback(driver.graph_destroy, graph)

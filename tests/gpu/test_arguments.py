@@ -375,8 +375,8 @@ def test_copies_and_memsets_of_torch_lead_into_blocks(torch: Any) -> None:
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is:DeprecationWarning")
 def test_arguments_of_torch_compile(torch: Any) -> None:
     pytest.importorskip("triton")
-    source = torch.randn(64, 512, device="cuda")
-    weight = torch.randn(512, 512, device="cuda")
+    source = torch.randn(64, 512, device="cuda", dtype=torch.bfloat16)
+    weight = torch.randn(512, 512, device="cuda", dtype=torch.bfloat16)
 
     def eager(hidden: Any) -> Any:
         return torch.nn.functional.layer_norm(torch.relu(hidden @ weight) + hidden, (512,))
