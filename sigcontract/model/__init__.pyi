@@ -79,6 +79,8 @@ from sigcontract.model.dump import (
     LabeledGraph as LabeledGraph,
     LibraryVersion as LibraryVersion,
     SignatureDump as SignatureDump,
+)
+from sigcontract.model.equality import (
     equal_dumps as equal_dumps,
 )
 from sigcontract.model.findings import (

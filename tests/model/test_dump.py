@@ -6,12 +6,14 @@ import pytest
 from msgspec.structs import force_setattr, replace
 
 from sigcontract.model.cuda import AttributeId
-from sigcontract.model.dump import LabeledGraph, SignatureDump, equal_dumps
+from sigcontract.model.dump import LabeledGraph, SignatureDump
+from sigcontract.model.equality import equal_dumps
+from sigcontract.model.function import ParameterLayout
 from sigcontract.model.graph import ChildGraphNode, GraphSignature, NodeSignature
 from sigcontract.model.nodes import EmptyNode
 from sigcontract.wire.codec import load
 from tests.compare.dumps import dump
-from tests.update.build import graph, kernel
+from tests.update.build import FACTS, graph, kernel
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -81,6 +83,25 @@ def test_equal_dumps_compare_a_graph_of_many_labels_once() -> None:
     force_setattr(a.graphs[0].graph, "nodes", Counted(a.graphs[0].graph.nodes))
     assert equal_dumps(a, b)
     assert len(compared) == 1
+
+
+def test_equal_dumps_compare_what_nodes_share_once() -> None:
+    compared = []
+
+    class Counted(int):
+        def __eq__(self, other: object) -> bool:
+            compared.append(1)
+            return int.__eq__(self, other)
+
+        __hash__ = int.__hash__
+
+    def sharing(size: int) -> SignatureDump:
+        layout = tuple(ParameterLayout(offset_bytes=Counted(index), size_bytes=1) for index in range(size))
+        function = replace(FACTS, parameters=layout)
+        return dump(graph(*(kernel(grid=index + 1, function=function) for index in range(size))))
+
+    assert equal_dumps(sharing(50), sharing(50))
+    assert len(compared) == 50
 
 
 def test_equal_dumps_are_those_that_are_equal() -> None:
