@@ -18,7 +18,7 @@ from sigcontract.model import (
     check_argument_layout,
 )
 from sigcontract.wire.decoder_errors import below
-from sigcontract.wire.distinct_rows import Table
+from sigcontract.wire.distinct_rows import Table, row_key
 from sigcontract.wire.rows import (
     ArgumentRow,
     BlockRow,
@@ -32,6 +32,8 @@ from sigcontract.wire.rows import (
 )
 
 __all__ = ["ArgumentFolder", "ArgumentReader"]
+
+_SHORT_FIELDS_OF_BLOCK = tuple(name for name in BlockRow.__struct_fields__ if name != "stack")
 
 
 class ArgumentFolder:
@@ -47,6 +49,8 @@ class ArgumentFolder:
         self._argument_rows: dict[int, int] = {}
         self._pointer_rows: dict[int, int] = {}
         self._target_rows: dict[int, Any] = {}
+        # Addresses in one block share its stack, which may be long: it is encoded once, not per address.
+        self._block_rows: dict[tuple[bytes, int], int] = {}
 
     def fold(self, arguments: tuple[KernelArgument, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the rows of arguments, and the rows of the pointers in them.
@@ -146,7 +150,11 @@ class ArgumentFolder:
         _refuse_others(AllocatorBlock, block)
         fields = _fields(block)
         offset = fields.pop("offset_bytes")
-        return BlockUseRow(block=self.blocks.index_of(BlockRow(**fields)), offset_bytes=offset)
+        key = row_key([fields[name] for name in _SHORT_FIELDS_OF_BLOCK]), id(block.stack)
+        row = self._block_rows.get(key)
+        if row is None:
+            row = self._block_rows[key] = self.blocks.index_of(BlockRow(**fields))
+        return BlockUseRow(block=row, offset_bytes=offset)
 
 
 class ArgumentReader:

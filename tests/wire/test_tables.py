@@ -12,14 +12,15 @@ from sigcontract.errors import LimitError
 from sigcontract.model.dump import LabeledGraph, SignatureDump
 from sigcontract.model.graph import ChildGraphNode, Dependency, GraphSignature
 from sigcontract.model.nodes import EmptyNode, KernelNodeSignature
-from sigcontract.wire import codec, limits, table_problems
+from sigcontract.wire import codec, distinct_rows, limits, table_problems
 from sigcontract.wire.arguments import without_arguments
 from sigcontract.wire.documents import FORMS, Form
-from sigcontract.wire.rows import EdgeRow, FunctionRow, KernelRow
+from sigcontract.wire.rows import BlockRow, EdgeRow, FunctionRow, KernelRow
 from sigcontract.wire.rows2 import Tables2, frozen
 from sigcontract.wire.tables import Folder
 from sigcontract.wire.v2 import expanded, problems_of_tables as problems
 from tests.strategies import LAWS, graphs
+from tests.wire.families import FAMILIES, encoded
 
 EVERY = Path(__file__).parents[1] / "corpus" / "sigcontract.dump-2" / "valid" / "every_node.json"
 
@@ -131,3 +132,19 @@ def test_a_tag_is_only_where_it_cannot_be_left_out(form: Form) -> None:
                 assert not isinstance(info, types.CollectionType)
 
     assert list(alone(types.type_info(form.wire))) == []
+
+
+def test_a_stack_of_an_allocator_is_encoded_once_and_not_per_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = codec.decode(encoded(FAMILIES["block_of_many_nodes"](50)), expect=SignatureDump)
+    encoded_rows: list[type] = []
+    row_key = distinct_rows.row_key
+
+    def counted(row: object) -> bytes:
+        encoded_rows.append(type(row))
+        return row_key(row)
+
+    monkeypatch.setattr(distinct_rows, "row_key", counted)
+    folder = Folder()
+    folder.fold(dump.graphs[0].graph)
+    assert len(folder.tables().pointers) == 50
+    assert encoded_rows.count(BlockRow) == len(folder.tables().blocks) == 1
