@@ -77,7 +77,8 @@ def changed_words(old: bytes, new: bytes, covered: frozenset[int] = frozenset())
         halves = [at for at in (0, _HALF) if before[at : at + _HALF] != after[at : at + _HALF]]
         both = len(halves) > 1
         one = size == _FULL and _is_one(before, alone=alone) and _is_one(after, alone=alone)
-        if size != _FULL or (alone and (both or one)) or (both and one):
+        two = size == _FULL and _are_two(before) and _are_two(after)
+        if size != _FULL or (alone and (both or one) and not two) or (both and one):
             yield _changed(offset, before, after)
         else:
             for at in halves:
@@ -133,7 +134,20 @@ def _is_one(word: bytes, *, alone: bool) -> bool:
     """
     if -(2**31) <= int.from_bytes(word, "little", signed=True) < 2**32:
         return True
-    return _is_plausible(word) and (alone or (any(word[:_HALF]) and _is_round(_float_text(word))))
+    if not _is_plausible(word):
+        return False
+    return not _are_two(word) if alone else any(word[:_HALF]) and _is_float(word)
+
+
+def _are_two(word: bytes) -> bool:
+    """Whether 8 bytes are an integer or float and a float beside it: few doubles end in the digits of a round float."""
+    low, high = word[:_HALF], word[_HALF:]
+    return any(low) and _is_float(high) and not _is_float(word)
+
+
+def _is_float(word: bytes) -> bool:
+    """Whether a word reads as a float of few digits."""
+    return _is_plausible(word) and _is_round(_float_text(word))
 
 
 def _is_round(text: str) -> bool:

@@ -50,6 +50,17 @@ def test_two_words_of_8_bytes_are_distinguished_from_one() -> None:
     assert texts("<qd", (16, 1e-5), (-1, 1e-6)) == [(0, 8, "16", "-1"), (8, 8, "1e-05", "1e-06")]
 
 
+def test_a_float_after_other_numbers_is_not_read_with_them_as_a_double() -> None:
+    """A double ends in the digits of a round float by chance alone."""
+    assert texts("<if", (16, 2.0), (16, 3.0)) == [(4, 4, "2.0", "3.0")]
+    assert texts("<??2xf", (True, True, 2.0), (True, True, 3.0)) == [(4, 4, "2.0", "3.0")]
+    assert texts("<ff", (1.0, 2.0), (1.0, 4.0)) == [(4, 4, "2.0", "4.0")]
+    assert [(word.offset, word.text) for word in argument_words(struct.pack("<ff", 1.0, 1.0))] == [
+        (0, "1.0"),
+        (4, "1.0"),
+    ]
+
+
 def test_addresses_are_left_out() -> None:
     value = struct.pack("<qqi", 0, 7, 9)
     assert [(word.offset, word.text) for word in argument_words(value, frozenset({0}))] == [(8, "7"), (16, "9")]
