@@ -18,6 +18,7 @@ from tests.strategies import LAWS, records
 ROOT = Path(__file__).parents[2]
 EVERY = ROOT / "tests" / "corpus" / "sigcontract.dump-2" / "valid" / "every_node.json"
 EXAMPLES = sorted((ROOT / "examples").rglob("*.dump.json*"))
+WITH_ARGUMENTS = sorted((ROOT / "examples" / "arguments").iterdir())
 SCHEMA = schema("sigcontract.dump", 3)
 
 
@@ -61,11 +62,24 @@ def test_version_3_says_what_version_2_says(format_: codec.Format) -> None:
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 def test_an_example_comes_back_byte_for_byte_and_its_digests_stay(file: Path) -> None:
     dump = sc.load(file, expect=sc.SignatureDump)
-    second, third = codec.encode(dump, version=2), codec.encode(dump, version=3)
+    bare = without_arguments(dump)
+    second, third = codec.encode(bare, version=2), codec.encode(bare, version=3)
     assert codec.encode(codec.decode(third), version=2) == second
+    assert codec.decode(codec.encode(dump, version=3), verify=True) == dump
     old, new = json.loads(second), json.loads(third)
     assert new["header"] == old["header"]
     assert len(third) < 1.02 * len(second) + len('"allocations":[],"blocks":[],"pointers":[],"arguments":[],')
+
+
+@pytest.mark.parametrize("file", WITH_ARGUMENTS, ids=lambda file: file.name)
+def test_arguments_of_a_recording_are_recorded_and_version_2_refuses_them(file: Path) -> None:
+    dump = sc.load(file, expect=sc.SignatureDump)
+    nodes = [node for entry in dump.graphs for node in entry.graph.nodes if isinstance(node, sc.KernelNodeSignature)]
+    assert nodes
+    assert all(node.arguments for node in nodes)
+    assert codec.encode(dump) == codec.encode(dump, version=3)
+    with pytest.raises(sc.InvariantError, match="version 2 has no field for arguments"):
+        codec.encode(dump, version=2)
 
 
 def test_version_2_is_what_is_written_unless_version_3_is_asked_for(tmp_path: Path) -> None:
