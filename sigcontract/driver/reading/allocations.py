@@ -73,26 +73,22 @@ class AllocationTable:
         self._regions.add(address >> _REGION_BITS)
         self._graph_ranges.insert(address, address + size_bytes, allocation)
 
-    def look_up(self, words: Iterable[int]) -> None:
-        """Learn the target of every word that can be an address."""
-        for word in words:
-            if _LOWEST_ADDRESS <= word < _END_OF_ADDRESSES and word not in self._targets:
-                self._targets[word] = self._find(word)
+    def pointers(self, words: Iterable[int]) -> dict[int, PointerTarget | None]:
+        """Return the words that are addresses, or look like one, with their targets.
 
-    def is_pointer(self, word: int) -> bool:
-        """Whether a word that was looked up is an address, or looks like one.
-
-        It is an address if the driver knows its allocation. It looks like one if it is at least 1 TiB and in a region
-        of 1 TiB, aligned, that also holds libcuda or an allocation known so far: cuMemAlloc, managed and page-locked
-        memory and reservations are where Linux maps libraries, so memory that was freed leaves addresses in the same
-        region. Memory of pools and of graphs is below 1 TiB and, once freed, no address: two 32-bit integers side by
-        side make a word there if the upper one is less than 256, as most counts are. They fall into a region above only
-        if it is one of 256 values.
+        A word is an address if the driver knows its allocation. It looks like one if it is at least 1 TiB and in a
+        region of 1 TiB, aligned, that also holds libcuda or an allocation known so far: cuMemAlloc, managed and
+        page-locked memory and reservations are where Linux maps libraries, so memory that was freed leaves addresses in
+        the same region. Memory of pools and of graphs is below 1 TiB and, once freed, no address: two 32-bit integers
+        side by side make a word there if the upper one is less than 256, as most counts are. They fall into a region
+        above only if it is one of 256 values.
         """
-        if word < _LOWEST_ADDRESS or word not in self._targets:
-            return False
-        region = word >> _REGION_BITS
-        return self._targets[word] is not None or (region != 0 and region in self._regions)
+        # The target of each first: that adds the regions that hold memory.
+        targets = {word: self.target(word) for word in words if _LOWEST_ADDRESS <= word < _END_OF_ADDRESSES}
+        regions = self._regions - {0}
+        return {
+            word: target for word, target in targets.items() if target is not None or word >> _REGION_BITS in regions
+        }
 
     def target(self, address: int) -> PointerTarget | None:
         """Return where an address leads; None if to no allocation, or if the driver refuses to answer."""

@@ -3,9 +3,9 @@
 Kernels of a graph share functions, buffers and scalars, so distinct arguments are built once.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import getitem
-from struct import Struct, unpack_from
+from struct import Struct
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from sigcontract.model import (
     FunctionFacts,
     KernelArgument,
     KernelNodeSignature,
+    PointerTarget,
 )
 
 __all__ = ["ArgumentReader"]
@@ -25,24 +26,37 @@ __all__ = ["ArgumentReader"]
 _ZERO_WORD = bytes(POINTER_BYTES).hex()
 
 
-class _Built(dict[bytes, KernelArgument]):
-    """The arguments at one offset, by their bytes; built where missing.
+class _Arguments(dict[bytes, KernelArgument]):
+    """The arguments of one offset and size, by their bytes; built where missing.
 
     Parameters
     ----------
-    build
-        Builds the argument of an offset and bytes.
-    offset
-        Offset in the parameter buffer, in bytes.
+    offset, size
+        Offset in the parameter buffer and size, in bytes.
+    pointers
+        The words known to be pointers, and their targets; `ArgumentReader` adds to it.
     """
 
-    def __init__(self, build: Callable[[int, bytes], KernelArgument], offset: int) -> None:
+    def __init__(self, offset: int, size: int, pointers: Mapping[int, PointerTarget | None]) -> None:
         super().__init__()
-        self._build = build
         self._offset = offset
+        self._first = -offset % POINTER_BYTES
+        count = (size - self._first) // POINTER_BYTES
+        self._words = Struct(f"<{self._first}x{count}Q" if count > 0 else "<").unpack_from
+        self._pointers = pointers
 
     def __missing__(self, data: bytes) -> KernelArgument:
-        argument = self[data] = self._build(self._offset, data)
+        targets = self._pointers
+        value = data.hex()
+        pointers = []
+        for index, word in enumerate(self._words(data)):
+            if word in targets:
+                start = self._first + index * POINTER_BYTES
+                pointers.append(ArgumentPointer(offset_bytes=start, address=word, target=targets[word]))
+                value = value[: 2 * start] + _ZERO_WORD + value[2 * (start + POINTER_BYTES) :]
+        argument = self[data] = KernelArgument(
+            offset_bytes=self._offset, size_bytes=len(data), value=value, pointers=tuple(pointers)
+        )
         return argument
 
 
@@ -52,14 +66,15 @@ class _Layout:
     A word is aligned relative to the parameter buffer, as the kernel reads it, and lies in one parameter.
     """
 
-    def __init__(self, layout: Sequence[tuple[int, int]], built: Callable[[int], _Built]) -> None:
+    def __init__(self, layout: Sequence[tuple[int, int]], arguments: Callable[[int, int], _Arguments]) -> None:
         buffer = ParameterBuffer(layout)
+        valid = layout if buffer.valid else ()
         self.read = buffer.read
         #: Unpacks all aligned words of a parameter buffer.
-        self.words = Struct("<" + "".join(_word_formats(layout)) if buffer.valid else "<").unpack_from
+        self.words = Struct("<" + "".join(_word_formats(valid))).unpack_from
         #: Unpacks the bytes of each parameter.
-        self.parts = Struct("<" + "".join(_part_formats(layout)) if buffer.valid else "<").unpack
-        self.built = [built(offset) for offset, _size in layout]
+        self.parts = Struct("<" + "".join(_part_formats(valid))).unpack
+        self.arguments = [arguments(offset, size) for offset, size in valid]
 
 
 def _part_formats(layout: Sequence[tuple[int, int]]) -> Iterator[str]:
@@ -88,35 +103,29 @@ class ArgumentReader:
 
     def __init__(self, table: AllocationTable) -> None:
         self._table = table
+        self._pointers: dict[int, PointerTarget | None] = {}
         self._layouts: dict[int, _Layout | None] = {}
-        self._built: dict[int, _Built] = {}
+        self._arguments: dict[tuple[int, int], _Arguments] = {}
 
     def with_arguments(
         self, kernels: Sequence[KernelNodeSignature], addresses: ArgumentAddresses
     ) -> list[KernelNodeSignature]:
         """Return the nodes with their arguments; as they are where these cannot be read."""
-        rows: list[tuple[KernelNodeSignature, _Layout | None, bytes | None]] = []
-        # All words first: whether one looks like an address depends on the allocations that others lead to.
+        keys: list[tuple[int, bytes | None]] = []
+        rows: dict[tuple[int, bytes | None], tuple[KernelNodeSignature, _Layout, bytes]] = {}
         words: set[int] = set()
         for kernel, kernel_params, extra in zip(kernels, *addresses, strict=True):
             layout = self._layout_of(kernel.function)
             buffer = None if layout is None else layout.read(kernel_params, extra)
-            if layout is not None and buffer is not None:
+            key = id(kernel), buffer  # equal rows share one record
+            keys.append(key)
+            if layout is not None and buffer is not None and key not in rows:
+                rows[key] = kernel, layout, buffer
                 words.update(layout.words(buffer))
-            rows.append((kernel, layout, buffer))
-        self._table.look_up(words)
-        built: dict[tuple[int, bytes], KernelNodeSignature] = {}
-        nodes = []
-        for kernel, layout, buffer in rows:
-            if layout is None or buffer is None:
-                nodes.append(kernel)
-                continue
-            key = id(kernel), buffer  # equal rows share one record, which `rows` keeps alive
-            node = built.get(key)
-            if node is None:
-                node = built[key] = self._with_arguments(kernel, layout, buffer)
-            nodes.append(node)
-        return nodes
+        # All words first: whether one looks like an address depends on the allocations that others lead to.
+        self._pointers.update(self._table.pointers(words))
+        built = {key: self._with_arguments(*row) for key, row in rows.items()}
+        return [built.get(key, kernel) for key, kernel in zip(keys, kernels, strict=True)]
 
     def _layout_of(self, function: FunctionFacts | None) -> _Layout | None:
         """Return the layout of a function, None if the driver does not report it. The reader keeps the facts alive."""
@@ -124,29 +133,15 @@ class ArgumentReader:
         if key not in self._layouts:
             parameters = None if function is None else function.parameters
             layout = None if parameters is None else [(one.offset_bytes, one.size_bytes) for one in parameters]
-            self._layouts[key] = None if layout is None else _Layout(layout, self._built_at)
+            self._layouts[key] = None if layout is None else _Layout(layout, self._arguments_of)
         return self._layouts[key]
+
+    def _arguments_of(self, offset: int, size: int) -> _Arguments:
+        """Return the arguments of an offset and size, which functions share."""
+        return self._arguments.setdefault((offset, size), _Arguments(offset, size, self._pointers))
 
     def _with_arguments(self, kernel: KernelNodeSignature, layout: _Layout, buffer: bytes) -> KernelNodeSignature:
         refused = self._table.refused
         if refused and not refused.isdisjoint(layout.words(buffer)):
             return kernel  # the driver refused to answer for a word, which may be an address: nothing is guessed
-        return replace(kernel, arguments=tuple(map(getitem, layout.built, layout.parts(buffer))))
-
-    def _built_at(self, offset: int) -> _Built:
-        """Return the arguments at an offset, which functions share."""
-        return self._built.setdefault(offset, _Built(self._argument, offset))
-
-    def _argument(self, offset: int, data: bytes) -> KernelArgument:
-        first = -offset % POINTER_BYTES
-        count = (len(data) - first) // POINTER_BYTES
-        pointers: list[ArgumentPointer] = []
-        value = data.hex()
-        if count > 0:
-            table = self._table
-            for index, word in enumerate(unpack_from(f"<{count}Q", data, first)):
-                if table.is_pointer(word):
-                    start = first + index * POINTER_BYTES
-                    pointers.append(ArgumentPointer(offset_bytes=start, address=word, target=table.target(word)))
-                    value = value[: 2 * start] + _ZERO_WORD + value[2 * (start + POINTER_BYTES) :]
-        return KernelArgument(offset_bytes=offset, size_bytes=len(data), value=value, pointers=tuple(pointers))
+        return replace(kernel, arguments=tuple(map(getitem, layout.arguments, layout.parts(buffer))))
