@@ -33,7 +33,7 @@ from sigcontract.model.graph import GraphSignature
 from tests.driver.fake import ptx
 
 _BUFFERS = 32
-_LAYERS_OF_NET = 96
+_LAYERS_OF_NET = 500
 
 
 def microseconds(walk: Callable[[], object], nodes: int, rounds: int) -> list[float]:

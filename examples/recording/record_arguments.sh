@@ -10,4 +10,11 @@ for case in scalar-2 scalar-3 freed-input distinct-inputs aliased-inputs triton-
     record argument_cases "$case" &
 done
 record compile_mlp compile &
+for epsilon in 1e-5 1e-6; do
+    dumps=$(mktemp -d)
+    timeout 120 python3 -m sigcontract record --arguments --no-host --label '{caller}/{order}' -o "$dumps" \
+        -m examples.observed.programs.jax_mlp "$epsilon" &&
+        mv "$dumps"/*.dump.json "$folder/jax-$epsilon.dump.json" || echo "failed: jax-$epsilon"
+    rmdir "$dumps"
+done
 wait

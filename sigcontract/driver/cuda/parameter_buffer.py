@@ -5,7 +5,7 @@ buffer: whichever was set last (cuda.h). Both belong to the driver and are read 
 """
 
 from collections.abc import Sequence
-from ctypes import c_char, string_at
+from ctypes import c_char, c_uint64, string_at
 from struct import Struct
 
 from sigcontract.model import MAX_ARGUMENT_BYTES, POINTER_BYTES
@@ -48,6 +48,7 @@ class ParameterBuffer:
         # Reading through an array type costs a third of string_at, and there are two reads per node.
         self._pointers = c_char * (POINTER_BYTES * len(self._layout))
         self._packed = c_char * max(self.size_bytes - start, 0)
+        self._whole = c_char * max(self.size_bytes, 0)
         # An array of pointers as one integer, 64 bits each: each is the first pointer plus an offset.
         self._ones = sum(1 << 64 * index for index in range(len(self._layout)))
         self._offsets = sum(offset - start << 64 * index for index, (offset, _size) in enumerate(self._layout))
@@ -92,7 +93,7 @@ class ParameterBuffer:
         buffer, size_address = entries.get(_BUFFER_POINTER), entries.get(_BUFFER_SIZE)
         if not buffer or not size_address or _word_at(size_address) < self.size_bytes:
             return None
-        return string_at(buffer, self.size_bytes)
+        return self._whole.from_address(buffer).raw
 
 
 def _entries(address: int) -> dict[int, int]:
@@ -110,6 +111,4 @@ def _entries(address: int) -> dict[int, int]:
 
 
 def _word_at(address: int) -> int:
-    word: int
-    (word,) = _WORD.unpack(string_at(address, _WORD.size))
-    return word
+    return c_uint64.from_address(address).value

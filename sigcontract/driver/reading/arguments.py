@@ -4,6 +4,7 @@ Kernels of a graph share functions, buffers and scalars, so distinct arguments a
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress
 from operator import getitem
 from struct import Struct
 
@@ -22,8 +23,8 @@ from sigcontract.model import (
 
 __all__ = ["ArgumentReader"]
 
-#: A word of zeros, hexadecimal.
-_ZERO_WORD = bytes(POINTER_BYTES).hex()
+#: What stands in the value of an argument where a pointer is.
+_ZERO_WORD = bytes(POINTER_BYTES)
 
 
 class _Arguments(dict[bytes, KernelArgument]):
@@ -41,21 +42,22 @@ class _Arguments(dict[bytes, KernelArgument]):
         super().__init__()
         self._offset = offset
         self._first = -offset % POINTER_BYTES
-        count = (size - self._first) // POINTER_BYTES
-        self._words = Struct(f"<{self._first}x{count}Q" if count > 0 else "<").unpack_from
+        self._indices = range((size - self._first) // POINTER_BYTES)
+        self._words = Struct(f"<{self._first}x{len(self._indices)}Q" if self._indices else "<").unpack_from
         self._pointers = pointers
 
     def __missing__(self, data: bytes) -> KernelArgument:
+        words = self._words(data)
         targets = self._pointers
-        value = data.hex()
+        value = bytearray(data)
         pointers = []
-        for index, word in enumerate(self._words(data)):
-            if word in targets:
-                start = self._first + index * POINTER_BYTES
-                pointers.append(ArgumentPointer(offset_bytes=start, address=word, target=targets[word]))
-                value = value[: 2 * start] + _ZERO_WORD + value[2 * (start + POINTER_BYTES) :]
+        # Only words that are pointers pass through Python code: a struct has hundreds of others.
+        for index in compress(self._indices, map(targets.__contains__, words)):
+            start = self._first + index * POINTER_BYTES
+            pointers.append(ArgumentPointer(offset_bytes=start, address=words[index], target=targets[words[index]]))
+            value[start : start + POINTER_BYTES] = _ZERO_WORD
         argument = self[data] = KernelArgument(
-            offset_bytes=self._offset, size_bytes=len(data), value=value, pointers=tuple(pointers)
+            offset_bytes=self._offset, size_bytes=len(data), value=value.hex(), pointers=tuple(pointers)
         )
         return argument
 
