@@ -248,15 +248,22 @@ def is_updatable(held: ExecState, candidate: GraphSignature, judge: NodeJudge) -
 
 
 def _exact(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[SharingDifference]:
-    for located in _as_paired(a, b, judge):
-        yield located, True
+    found: list[LocatedDifference] = list(_as_paired(a, b, judge))
     for path, node in b.walk():
-        for difference in judge.unknowns(node):
-            if difference.old != ABSENT:  # an attribute not queried is not a recorded field
-                yield (difference, path, subject_of(node)), True
+        unknown = [one for one in judge.unknowns(node) if one.old != ABSENT]  # not queried: not a recorded field
         if isinstance(node, KernelNodeSignature):
-            for difference in argument_unknowns(node.arguments, across=False):
-                yield (difference, path, node.name), True
+            unknown += argument_unknowns(node.arguments, across=False)
+        found += [(difference, path, subject_of(node)) for difference in unknown]
+    yield from ((located, True) for located in found)
+    if found and not any(difference.verdict is Verdict.REJECTED for difference, _, _ in found):
+        yield from ((located, True) for located in _never_updated(b, judge))
+
+
+def _never_updated(graph: GraphSignature, judge: NodeJudge) -> Iterator[LocatedDifference]:
+    """Yield why the driver updates an exec of a graph to no graph, not even to itself."""
+    for path, node in graph.walk():
+        for difference in judge.refused(node, node):
+            yield difference, path, subject_of(node)
 
 
 def _as_paired(a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> Iterator[LocatedDifference]:

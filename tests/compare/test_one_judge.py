@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from sigcontract.compare.dumps import diff
+from sigcontract.model.attributes import DeviceUpdatableNode
 from sigcontract.model.cuda import AttributeId
 from sigcontract.model.findings import Finding, Verdict
 from sigcontract.model.graph import ChildGraphNode, GraphSignature, NodeSignature
@@ -142,6 +143,16 @@ def test_one_field_has_one_rule_and_one_verdict_everywhere(case: str, inside: bo
         assert answer.verdict is prediction.verdict or policy == "portable"
         found = diff(dump(a), dump(b), H200, policy=policy, flags=8)
         assert [(f.rule, f.verdict, f.path) for f in found.findings] == [s[:3] for s in told] or policy == "portable"
+
+
+def test_exact_reports_that_no_update_is_accepted_where_handles_are_unknown_too() -> None:
+    updatable = value(AttributeId.DEVICE_UPDATABLE_KERNEL_NODE, DeviceUpdatableNode(device_updatable=1, device_node=0))
+    unknown = graph(kernel(updatable, func=0, kern=0))
+    answer = same("exact", unknown, unknown, H200)
+    assert answer.verdict is predict_update(unknown, unknown, H200).verdict is Verdict.REJECTED
+    assert {"kernel.device-updatable", "kernel.function-unknown"} <= {reason.rule for reason in answer.reasons}
+    known = graph(kernel(updatable))
+    assert same("exact", known, known, H200).same  # every recorded field is equal
 
 
 def test_the_default_diff_of_one_capture_sees_contexts() -> None:
