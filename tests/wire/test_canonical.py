@@ -170,7 +170,9 @@ def _renamed(value: Any, numbers: dict[tuple[str, int], int]) -> Any:
         for field, fact in local_fields(type(value)).handles:
             number = fields[field]
             applies = fact.only_if is None or fields[fact.only_if[0]] == fact.only_if[1]
-            if isinstance(number, str):
+            if isinstance(number, tuple):
+                fields[field] = ()  # a stack, which another process may not have recorded
+            elif isinstance(number, str):
                 fields[field] = f"0x{int(number, 16) ^ 1:016x}"
             elif number is not None and applies and (number or not fact.zero_is_none):
                 fields[field] = numbers.setdefault((fact.kind, number), 0x10 + 7 * len(numbers))
