@@ -90,7 +90,7 @@ def register(subparsers: Subparsers) -> None:
         action="store_true",
         help="record arguments of kernels: every byte of every scalar and struct, which may hold secrets such as keys, "
         "prompt lengths or sampling seeds, and the allocation that each pointer leads into; no contents of memory. "
-        "Reading a graph takes about twice as long",
+        "Reading a graph takes two to three times as long",
     )
     parser.add_argument(
         "--redact",

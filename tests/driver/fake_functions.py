@@ -13,6 +13,7 @@ from ctypes import (
     memmove,
     string_at,
 )
+from mmap import mmap
 
 from tests.driver.fake_base import (
     INVALID_HANDLE,
@@ -237,7 +238,8 @@ class FakeFunctions(FakeBase):
     @entry("cuMemAlloc")
     def _mem_alloc(self, out: int, size: int) -> None:
         self._context()
-        block = (c_char * size)()
+        # The heap of a Python that is no position-independent executable is below 4 GiB, where no driver's memory is.
+        block = (c_char * size).from_buffer(mmap(-1, size))
         self.memory[addressof(block)] = block
         put(c_void_p, out, addressof(block))
 
