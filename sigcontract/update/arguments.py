@@ -88,15 +88,24 @@ def argument_unknowns(arguments: _Arguments, *, across: bool) -> Iterator[Differ
 
 
 def argument_update(old: _Arguments, new: _Arguments) -> Difference | None:
-    """Return how arguments differ within one process as one difference: an update applies whatever changed."""
-    if old is None or new is None or old == new:
+    """Return how arguments differ within one process as one difference: an update applies whatever changed.
+
+    What is recorded on one side only, or redacted, may differ. None where neither side was recorded.
+    """
+    if old is None and new is None:
         return None
+    if old is None or new is None:
+        return by_rule(_OF_KERNEL.changed, _ARGUMENTS, "as held", "may be other: recorded of one side only")
     if _layout(old) != _layout(new):
         return by_rule(_OF_KERNEL.changed, _ARGUMENTS, _layout_text(old), _layout_text(new))
     offsets = [before.offset_bytes for before, after in zip(old, new, strict=True) if before != after]
-    more = f" and {len(offsets) - _LISTED} more" if len(offsets) > _LISTED else ""
-    text = f"other at offset {', '.join(map(str, offsets[:_LISTED]))}{more}"
-    return by_rule(_OF_KERNEL.changed, _ARGUMENTS, "as held", text)
+    if offsets:
+        more = f" and {len(offsets) - _LISTED} more" if len(offsets) > _LISTED else ""
+        text = f"other at offset {', '.join(map(str, offsets[:_LISTED]))}{more}"
+        return by_rule(_OF_KERNEL.changed, _ARGUMENTS, "as held", text)
+    if any(argument.value is None for argument in new):
+        return by_rule(_OF_KERNEL.changed, _ARGUMENTS, "as held", f"may be other: {_REDACTED}")
+    return None
 
 
 def target_differences(
@@ -269,12 +278,12 @@ def _blocks(old: AllocatorBlock | None, new: AllocatorBlock | None, at: str, rul
         before, after = getattr(old, name), getattr(new, name)
         if before == after:
             continue
-        if gone is not None and name in ("state", "pool"):
+        if "unknown" in (before, after):  # whether it was gone before is not known either
+            yield by_rule(rules.unknown, f"{at}.{name}", before, after)
+        elif gone is not None and name in ("state", "pool"):
             yield by_rule("memory.gone", f"{at}.state", _POINTER, gone)
         else:
-            yield by_rule(
-                rules.unknown if "unknown" in (before, after) else rules.changed, f"{at}.{name}", before, after
-            )
+            yield by_rule(rules.changed, f"{at}.{name}", before, after)
     if old.stack != new.stack:
         frames = next(pair for pair in zip_longest(old.stack, new.stack) if pair[0] != pair[1])
         yield by_rule("memory.stack", f"{at}.stack", *frames)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given as given_examples, strategies as st
 from msgspec.structs import replace
 
@@ -240,3 +241,12 @@ def test_law_the_work_grows_with_nodes_and_arguments() -> None:
 
     grows_with_its_input(lambda size: of(size, 3), 300)
     grows_with_its_input(lambda width: of(10, width), 40)
+
+
+@pytest.mark.parametrize("policy", ["portable", "exact"])
+def test_in_one_capture_arguments_of_one_side_are_not_identical(policy: str) -> None:
+    recorded = graph(given(kernel(), scalar(1)))
+    for old, new in ((graph(kernel()), recorded), (recorded, graph(kernel()))):
+        found = diff(dump(old), dump(new), H200, policy=policy)
+        assert [finding.rule for finding in found.findings] == ["kernel.argument-unknown"]
+        assert Verdict.IDENTICAL not in {found.verdict, found.graphs[0].verdict}

@@ -298,3 +298,43 @@ def test_a_2d_copy_that_leads_elsewhere_is_refused() -> None:
         "nodes[1].source.pointer.target.allocation.address",
         Verdict.REJECTED,
     )
+
+
+def test_a_prediction_never_calls_arguments_identical_that_are_hidden_or_recorded_of_one_side_only() -> None:
+    recorded = graph(given(K, scalar(1)))
+    hidden, bare = graph(redacted(given(K, scalar(1)))), graph(K)
+    assert predict_update(recorded, recorded, H200).verdict is Verdict.IDENTICAL
+    assert predict_update(bare, bare, H200).verdict is Verdict.IDENTICAL
+    for held, candidate in ((hidden, hidden), (hidden, recorded), (bare, recorded), (recorded, bare)):
+        prediction = predict_update(held, candidate, H200)
+        assert prediction.verdict is Verdict.UPDATABLE
+        assert [found.rule for found in prediction.findings] == ["kernel.argument"]
+
+
+@pytest.mark.parametrize("policy", SHARING)
+def test_redacted_arguments_do_not_block_sharing(policy: str) -> None:
+    hidden = graph(redacted(given(K, scalar(1))))
+    assert same(policy, hidden, hidden, H200).same
+
+
+STATES = [
+    {"state": state, "pool": pool}
+    for state in ("allocated", "pending_free", "free")
+    for pool in ("default", "graph", "other", "unknown")
+]
+
+
+@pytest.mark.parametrize("old", STATES, ids=str)
+@pytest.mark.parametrize("new", STATES, ids=str)
+def test_a_block_that_is_unknown_on_either_side_is_unknown_in_both_directions(
+    old: dict[str, str], new: dict[str, str]
+) -> None:
+    a, b = (given(K, pointer_to(1, held=block(**facts))).arguments for facts in (old, new))
+    there, back = (
+        {found.field: found.rule for found in argument_differences(*pair) if found.rule == "kernel.argument-unknown"}
+        for pair in ((a, b), (b, a))
+    )
+    assert there == back
+    unknown = {name for name in old if old[name] != new[name] and "unknown" in (old[name], new[name])}
+    assert {field.rpartition(".")[2] for field in there} == unknown
+    assert bool([*argument_differences(a, b)]) == (old != new)
