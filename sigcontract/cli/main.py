@@ -54,14 +54,22 @@ def _status(arguments: list[str]) -> int:
         _complain("interrupted", "stopped from the keyboard; run it again")
         return _INTERRUPTED
     except BrokenPipeError:
-        # Python flushes standard output again at exit, which would raise for the same pipe.
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        _discard_output()
         return _BROKEN_PIPE
     except OSError as error:
+        _discard_output()
         _complain("file", f"cannot write the result: {error.strerror}; free space or write elsewhere")
         return Exit.ERROR
     return status
+
+
+def _discard_output() -> None:
+    """Drop what standard output does not take: Python flushes it again at exit, and would end with status 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def console() -> None:

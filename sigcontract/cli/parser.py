@@ -1,12 +1,16 @@
 """Shared by all commands: a parser that raises instead of exiting, the exit statuses, and ``--format``."""
 
 import argparse
+import sys
 from enum import IntEnum
 from textwrap import fill
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from sigcontract.cli.terminal import columns
 from sigcontract.errors import UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 __all__ = ["Exit", "Parser", "Subparsers", "add_command", "paragraphs"]
 
@@ -33,6 +37,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise UsageError, pointing to the command's help."""
         raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Write a help text or the version; argparse ignores that it cannot be written."""
+        (file or sys.stderr).write(message)
 
 
 class Subparsers(Protocol):

@@ -1,6 +1,7 @@
 """The command line as a whole: what is imported, how errors read, what the exit status says."""
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import IO
 
 import pytest
 
@@ -153,18 +155,54 @@ def test_an_interrupt_ends_quietly_with_the_status_of_sigint(
     assert capsys.readouterr().err.startswith("sigcontract: error[interrupted]: ")
 
 
-def test_a_reader_that_goes_away_ends_the_command_with_the_status_of_sigpipe_and_no_traceback() -> None:
+#: Short and long outputs, and those that argparse writes.
+OUTPUTS = [["schema"], ["rules"], ["--version"], ["--help"], *([command, "--help"] for command in COMMANDS)]
+OUTPUTS.append(["show", str(ROOT / "examples" / "two-modules.dump.json")])
+#: Runs every command in one process, each with a standard output of its own: unbuffered, or written at its end.
+EACH = """
+import contextlib, io, json, os, sys
+from sigcontract.cli.main import main
+output = os.dup(1)
+found = []
+for arguments in json.loads(sys.argv[1]):
+    os.dup2(output, 1)  # main points it to the null device
+    raw = io.FileIO(1, "w", closefd=False)
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw) if sys.argv[2] == "buffered" else raw, write_through=True)
+    with contextlib.redirect_stderr(io.StringIO()) as errors:
+        status = main(arguments)
+    found.append([status, errors.getvalue()])
+sys.stderr.write(json.dumps(found))
+"""
+
+
+def statuses(output: IO[bytes], when: str) -> list[tuple[int, str]]:
+    """Return the status of every command and what it wrote to standard error."""
+    arguments = [sys.executable, "-c", EACH, json.dumps(OUTPUTS), when]
+    ended = subprocess.run(arguments, stdout=output, stderr=subprocess.PIPE, text=True, check=True)
+    return [(status, text) for status, text in json.loads(ended.stderr)]
+
+
+@pytest.mark.parametrize("when", ["unbuffered", "buffered"])
+def test_a_reader_that_goes_away_ends_each_command_with_the_status_of_sigpipe_and_no_traceback(when: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as pipe:
-        ended = subprocess.run([*COMMAND, "schema"], stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (141, "")
+        assert statuses(pipe, when) == [(141, "")] * len(OUTPUTS)
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full is a device of Linux")
-def test_a_full_disk_is_an_error_and_never_a_pass() -> None:
+@pytest.mark.parametrize("when", ["unbuffered", "buffered"])
+def test_a_full_disk_is_an_error_of_each_command_and_never_a_pass(when: str) -> None:
+    said = "sigcontract: error[file]: cannot write the result: No space left on device; free space or write elsewhere\n"
     with FULL.open("wb") as full:
-        ended = subprocess.run([*COMMAND, "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert statuses(full, when) == [(Exit.ERROR, said)] * len(OUTPUTS)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="/dev/full is a device of Linux")
+@pytest.mark.parametrize("arguments", [["--version"], ["schema"]], ids=" ".join)
+def test_a_process_whose_output_is_full_ends_with_the_status_of_an_error(arguments: list[str]) -> None:
+    with FULL.open("wb") as full:
+        ended = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == Exit.ERROR
     assert ended.stderr == (
         "sigcontract: error[file]: cannot write the result: No space left on device; free space or write elsewhere\n"
