@@ -170,6 +170,7 @@ for arguments in json.loads(sys.argv[1]):
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw) if sys.argv[2] == "buffered" else raw, write_through=True)
     with contextlib.redirect_stderr(io.StringIO()) as errors:
         status = main(arguments)
+    sys.stdout = None  # what is left in it goes to the null device
     found.append([status, errors.getvalue()])
 sys.stderr.write(json.dumps(found))
 """
