@@ -26,7 +26,15 @@ from sigcontract.model import (
     inner_graphs,
     local_fields,
 )
-from sigcontract.update import NodeOrder, Reordering, is_chain, node_order, reordered, similarity_key
+from sigcontract.update import (
+    NodeOrder,
+    Reordering,
+    is_chain,
+    node_content,
+    node_order,
+    reordered,
+    similarity_key,
+)
 from sigcontract.wire import (
     portable_form,
 )
@@ -296,7 +304,7 @@ class Aligner:
         By bytes: Python's hash of records is predictable, so a hostile file may hold many of one hash.
         """
         if not graph_fields(type(node)):
-            return msgspec.msgpack.encode(node)
+            return node_content(node)
         return _with_graphs(node, frozenset(), lambda graph: (self.numbers(graph), graph.dependencies))
 
     def _key(self, node: NodeSignature) -> bytes:
@@ -314,7 +322,7 @@ class Aligner:
         ):
             # If its code is known, the compiler's number in a kernel's name is irrelevant.
             node = replace(node, name=unnumbered(node.name))
-        return msgspec.msgpack.encode(self._unnumbered.record(node))
+        return node_content(self._unnumbered.record(node))
 
 
 def _readable(node: NodeSignature) -> list[tuple[str, GraphSignature]]:
@@ -323,7 +331,7 @@ def _readable(node: NodeSignature) -> list[tuple[str, GraphSignature]]:
 
 def _recorded_content(node: NodeSignature) -> bytes:
     """Return bytes equal for nodes equal as recorded; a node with nested graphs has unique ones."""
-    return b"%d" % id(node) if graph_fields(type(node)) else msgspec.msgpack.encode(node)
+    return b"%d" % id(node) if graph_fields(type(node)) else node_content(node)
 
 
 def _with_graphs(

@@ -29,7 +29,7 @@ from sigcontract.profiles import (
     check_profile,
     named_profile,
 )
-from sigcontract.update import RULES, NodeJudge, argument_unknowns, check_policy, judged_update, no_graph
+from sigcontract.update import RULES, NodeJudge, SharedLayouts, argument_unknowns, check_policy, judged_update, no_graph
 from sigcontract.wire import (
     explains_invalid,
     wrong_type,
@@ -155,13 +155,14 @@ def compare_dumps(  # noqa: PLR0913  two dumps, and independent options
     # Equal graphs under several labels are compared once. The dumps keep them alive, so ids stay unique.
     judged_of: dict[tuple[int, int], tuple[GraphChanges, Verdict | None]] = {}
     judged: list[tuple[GraphChanges | None, Verdict | None]] = []
+    sharing = SharedLayouts()
     for pair in chosen:
         if pair.old is None or pair.new is None or (same_dump and pair.one_label):
             judged.append((None, None))
             continue
         objects = id(pair.old.graph), id(pair.new.graph)
         if objects not in judged_of:
-            both = pair.old.graph, pair.new.graph
+            both = sharing.graph(pair.old.graph), sharing.graph(pair.new.graph)
             judged_of[objects] = _judged(*both, profile, policy, one_capture=one_capture, flags=flags)
         judged.append(judged_of[objects])
     partial = is_partial(old), is_partial(new)

@@ -197,9 +197,13 @@ class NameCuts:
 
     def __call__(self, name: str, width: int) -> str:
         """Return a name as `shortened` does, or cut to show how it differs from those that would look the same."""
-        if width not in self._cut:
-            self._cut[width] = dict(self._distinguished(width))
-        return self._cut[width].get(name) or shortened(name, width)
+        known = self._cut.get(width)
+        if known is None:
+            known = self._cut[width] = dict(self._distinguished(width))
+        cut = known.get(name)
+        if cut is None:
+            cut = known[name] = shortened(name, width)
+        return cut
 
     def _distinguished(self, width: int) -> Iterator[tuple[str, str]]:
         alike: dict[str, list[str]] = {}
@@ -221,6 +225,8 @@ def safe(text: str) -> str:
     Names and labels come out of files: none may move a terminal's cursor or
     end a line early.
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 

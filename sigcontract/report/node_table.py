@@ -22,6 +22,8 @@ __all__ = ["folded_rows", "table_lines"]
 
 #: A name is cut to what is left of the line, but never below this.
 _NARROWEST_NAME = 24
+#: Parameters of a function that are listed: they are printed at each of its nodes.
+_PARAMETERS = 64
 _HEAD = ("node", "type", "grid", "block", "shared")
 
 
@@ -138,8 +140,10 @@ def _facts(facts: FunctionFacts | None) -> Iterator[str]:
     for name in facts.__struct_fields__:
         value = getattr(facts, name)
         if name == "parameters":
-            layout = " ".join(f"{entry.offset_bytes}+{entry.size_bytes}" for entry in value or ())
-            yield f"parameters {'unknown' if value is None else layout or 'none'}"
+            layout = [f"{entry.offset_bytes}+{entry.size_bytes}" for entry in (value or ())[:_PARAMETERS]]
+            if value is not None and len(value) > _PARAMETERS:
+                layout.append(f"and {len(value) - _PARAMETERS} more")
+            yield f"parameters {'unknown' if value is None else ' '.join(layout) or 'none'}"
         elif name != "code_sha256":
             yield f"{name}={'unknown' if value is None else value}"
 

@@ -86,6 +86,10 @@ from sigcontract.update.rules import (
     RULES as RULES,
     Rule as Rule,
 )
+from sigcontract.update.shared_layouts import (
+    SharedLayouts as SharedLayouts,
+    node_content as node_content,
+)
 from sigcontract.update.similarity import (
     similarity_key as similarity_key,
 )

@@ -24,6 +24,7 @@ from sigcontract.model import (
     with_inner_graphs,
 )
 from sigcontract.update.flat_order import FlatKey, flat_order
+from sigcontract.update.shared_layouts import node_content
 from sigcontract.update.structure import Edge, Shape, is_chain, isomorphism, may_be_one_structure, positions, reordered
 from sigcontract.wire import portable_digest, portable_form
 
@@ -103,7 +104,7 @@ def _shared(graph: GraphSignature, first: dict[bytes, NodeSignature]) -> GraphSi
             if graph_fields(type(node)):
                 known = with_inner_graphs(node, lambda inner: _shared(inner, first))
             else:
-                known = first.setdefault(msgspec.msgpack.encode(node), node)
+                known = first.setdefault(node_content(node), node)
             of_object[id(node)] = known
         nodes.append(known)
     return GraphSignature(nodes=tuple(nodes), dependencies=graph.dependencies)
@@ -268,7 +269,7 @@ class _Vertices:
         kind = type(node)
         graphs = graph_fields(kind)
         if not graphs:
-            return _digest(msgspec.msgpack.encode(self._unnumbered.record(node)))
+            return _digest(node_content(self._unnumbered.record(node)))
         dropped = {*graphs, *(name for name, _ in local_fields(kind).handles)}
         own = [getattr(node, name) for name in kind.__struct_fields__ if name not in dropped]
         # None, an unreadable graph, differs from no graph.

@@ -14,6 +14,7 @@ from sigcontract.model import (
 from sigcontract.update.arguments import target_differences
 from sigcontract.update.attributes import Difference, attribute_path, by_rule, field_text, value_text
 from sigcontract.update.rules import ATTRIBUTE_RULES, RULE_OF_FIELD, RULES, Rule
+from sigcontract.update.shared_layouts import layout_texts
 
 __all__ = ["field_differences"]
 
@@ -30,6 +31,9 @@ def field_differences(old: Record, new: Record, at: str = "") -> Iterator[Differ
             continue
         if isinstance(old, PointerFacts) and name == "target":
             yield from target_differences(before, after, f"{at}.target")
+        elif name == "parameters" and before is not None and after is not None:
+            rule = _rule(old, name, known=True)
+            yield by_rule(rule.id, f"{at}.parameters", *layout_texts(before, after))
         elif name == "attributes":
             yield from _attributes(before, after, at)
         elif isinstance(before, Record) and type(before) is type(after) and not isinstance(before, Dim3):

@@ -20,6 +20,7 @@ from sigcontract.update.grouping import Group, Grouping
 from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.labels import by_label
 from sigcontract.update.policies import GROUPING_POLICIES
+from sigcontract.update.shared_layouts import SharedLayouts
 from sigcontract.wire import explains_invalid
 
 __all__ = ["MEMORY_SOURCE", "NEAREST_GROUPS", "gaps", "group_dumps"]
@@ -84,8 +85,9 @@ def group_dumps(
         by_label(dump, f"dump {number} of {len(dumps)}")
         if profile is not None:
             check_profile(profile, dump.environment)
+    sharing = SharedLayouts()
     of_dumps = [
-        [_Named(GraphName(dump=index, label=entry.label), entry.graph) for entry in dump.graphs]
+        [_Named(GraphName(dump=index, label=entry.label), sharing.graph(entry.graph)) for entry in dump.graphs]
         for index, dump in enumerate(dumps)
     ]
     judge = NodeJudge(profile, flags)

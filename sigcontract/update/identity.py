@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Literal
 
+from sigcontract.update.shared_layouts import layout_texts
+
 if TYPE_CHECKING:
     from sigcontract.model import (
         FunctionFacts,
@@ -48,7 +50,9 @@ def function_texts(a: "KernelNodeSignature", b: "KernelNodeSignature", identity:
         return a.name, b.name
     fact = contradiction(a.function, b.function)
     if identity == "reused" and fact is not None:
-        return f"{fact} {getattr(a.function, fact)}", f"{fact} {getattr(b.function, fact)}"
+        old, new = getattr(a.function, fact), getattr(b.function, fact)
+        old, new = layout_texts(old, new) if fact == "parameters" else (old, new)
+        return f"{fact} {old}", f"{fact} {new}"
     if a.kern == b.kern and a.func != b.func:
         return f"{a.func:#x}", f"{b.func:#x}"
     return f"kern {a.kern:#x}, func {a.func:#x}", f"kern {b.kern:#x}, func {b.func:#x}"

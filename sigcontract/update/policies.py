@@ -35,6 +35,7 @@ from sigcontract.update.pairing import pair_graphs, subject_of
 from sigcontract.update.portable import portable_differences
 from sigcontract.update.predict import Findings
 from sigcontract.update.share_key import share_key
+from sigcontract.update.shared_layouts import SharedLayouts
 from sigcontract.wire import (
     digest,
     explains_invalid,
@@ -147,7 +148,8 @@ def same(
         The policy is unknown.
     """
     check_policy(policy, GROUPING_POLICIES)
-    return judged_same(policy, a, b, NodeJudge(profile, flags))
+    sharing = SharedLayouts()
+    return judged_same(policy, sharing.graph(a), sharing.graph(b), NodeJudge(profile, flags))
 
 
 def judged_same(policy: str, a: GraphSignature, b: GraphSignature, judge: NodeJudge) -> PolicyAnswer:
@@ -200,7 +202,7 @@ def key(policy: str, graph: GraphSignature, profile: "DriverProfile | None" = No
     if policy == SHARE_UPDATABLE:
         raise UsageError(f"{policy} has no key: it is not transitive; use same()")
     check_policy(policy)
-    return judged_key(policy, graph, NodeJudge(profile, flags))
+    return judged_key(policy, SharedLayouts().graph(graph), NodeJudge(profile, flags))
 
 
 def judged_key(policy: str, graph: GraphSignature, judge: NodeJudge) -> str:

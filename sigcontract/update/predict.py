@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from sigcontract.errors import UsageError
 from sigcontract.model import (
     Finding,
+    GraphSignature,
     UpdatePrediction,
     UpdateResult,
     Verdict,
@@ -20,6 +21,7 @@ from sigcontract.update.kernels import NodeJudge
 from sigcontract.update.located import LocatedDifference, Origin, differences_along, located_refusal
 from sigcontract.update.long_texts import bounded
 from sigcontract.update.pairing import pair_graphs, subject_of
+from sigcontract.update.shared_layouts import SharedLayouts
 from sigcontract.wire import (
     explains_invalid,
 )
@@ -27,7 +29,6 @@ from sigcontract.wire import (
 if TYPE_CHECKING:
     from sigcontract.model import (
         DriverProfile,
-        GraphSignature,
         NodeSignature,
     )
     from sigcontract.update.kernel_state import KernelState
@@ -88,7 +89,10 @@ def predict_update(
     """
     if isinstance(fixed, ExecState) and fixed.held is not held and fixed.held != held:
         raise UsageError("the exec of fixed holds another graph than held; pass held=fixed.held")
-    found = judged_update(held, candidate, NodeJudge(profile, flags), fixed)
+    sharing = SharedLayouts()
+    if isinstance(fixed, GraphSignature):
+        fixed = sharing.graph(fixed)
+    found = judged_update(sharing.graph(held), sharing.graph(candidate), NodeJudge(profile, flags), fixed)
     return replace(found, findings=bounded(found.findings))
 
 

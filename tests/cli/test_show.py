@@ -23,6 +23,7 @@ from sigcontract.wire.codec import decode, save
 from sigcontract.wire.schemas import schema
 from tests.architecture.source import ROOT
 from tests.cli.dumps import DUMP, chain, kernel
+from tests.wire.families import FAMILIES, encoded
 
 EXPECTED = """\
 3 graphs, complete; written by sigcontract 0.1.0, 2026-12-01T02:00:00Z
@@ -327,6 +328,13 @@ def test_facts_of_the_function_follow_its_attributes(capsys: pytest.CaptureFixtu
     assert main(["show", path, "--attributes", "--format", "json"]) == 0
     (function,) = json.loads(capsys.readouterr().out)["functions"]
     assert function["facts"]["registers"] > 0
+
+
+def test_the_first_parameters_of_very_many_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "many.json").write_bytes(encoded(FAMILIES["parameters"](100)))
+    assert main(["show", str(tmp_path / "many.json"), "--attributes"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert " 248+4 252+4 and 36 more, " in words
 
 
 def test_what_follows_the_last_repetition_of_a_layer_belongs_to_it() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from sigcontract.model.record import MAX_EXACT_INT
-from sigcontract.wire.limits import MAX_ATTRIBUTES
+from sigcontract.wire.limits import MAX_ATTRIBUTES, MAX_PARAMETERS
 
-__all__ = ["FAMILIES", "document", "encoded"]
+__all__ = ["FAMILIES", "WITH_ARGUMENTS", "document", "encoded"]
 
 _DIGEST = "sha256:" + "0" * 64
 _DIM = {"x": 1, "y": 1, "z": 1}
@@ -116,6 +116,20 @@ def _functions(size: int) -> Any:
     nodes = [_kernel(function=index) for index in range(size)]
     rows = {"functions": [_function(index + 1, f"k{index}") for index in range(size)], "attribute_sets": [[]]}
     return document([([*range(size)], [[]] * size)], nodes, [0], **rows)
+
+
+def _long_name(size: int) -> Any:
+    """One function of a very long name, which all nodes run."""
+    name = "void k<" + "\x07,x " * min(16 * size, 16_000) + ">(int)"
+    rows = {"functions": [_function(1, name)], "attribute_sets": [[]]}
+    return document([([*range(size)], [[]] * size)], [_kernel(x=index) for index in range(size)], [0], **rows)
+
+
+def _parameters(size: int) -> Any:
+    """One function of very many parameters, which all nodes run."""
+    layout = [{"offset_bytes": 4 * index, "size_bytes": 4} for index in range(min(size, MAX_PARAMETERS))]
+    rows = {"functions": [_function(1) | {"function": _FACTS | {"parameters": layout}}], "attribute_sets": [[]]}
+    return document([([*range(size)], [[]] * size)], [_kernel(x=index) for index in range(size)], [0], **rows)
 
 
 def _shared_attributes(size: int) -> Any:
@@ -268,8 +282,15 @@ FAMILIES: dict[str, Callable[[int], Any]] = {
     "handles": _handles,
     "labels": _labels,
     "labels_of_arguments": _labels_of_arguments,
+    "long_name": _long_name,
     "many_arguments": _many_arguments,
+    "parameters": _parameters,
     "shared_attributes": _shared_attributes,
     "struct_of_addresses": _struct_of_addresses,
     "struct_of_many_nodes": _struct_of_many_nodes,
 }
+
+#: Those whose kernels have arguments.
+WITH_ARGUMENTS = frozenset(
+    {"block_of_many_nodes", "labels_of_arguments", "many_arguments", "struct_of_addresses", "struct_of_many_nodes"}
+)

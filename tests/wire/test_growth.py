@@ -19,14 +19,16 @@ from sigcontract.compare.dumps import diff
 from sigcontract.errors import InvariantError
 from sigcontract.model.arguments import KernelArgument
 from sigcontract.model.dump import SignatureDump
+from sigcontract.model.function import FunctionFacts
 from sigcontract.model.graph import NodeSignature
 from sigcontract.model.nodes import KernelNodeSignature
 from sigcontract.update.groups import group_dumps
+from sigcontract.update.policies import same
 from sigcontract.update.predict import predict_update
 from sigcontract.wire import codec, fault_list
 from sigcontract.wire.arguments import redacted
 from sigcontract.wire.canonical import digest
-from tests.wire.families import FAMILIES, encoded
+from tests.wire.families import FAMILIES, WITH_ARGUMENTS, encoded
 
 _OTHER_DIGITS = str.maketrans("0123456789abcdef", "123456789abcdef0")
 SIZES = (32, 64, 128, 256)
@@ -97,10 +99,26 @@ def given_others(dump: SignatureDump) -> SignatureDump:
             return held
         return replace(held, arguments=tuple(map(changed, held.arguments)))
 
-    graphs = {id(entry.graph): entry.graph for entry in dump.graphs}
-    made = {number: replace(graph, nodes=tuple(map(node, graph.nodes))) for number, graph in graphs.items()}
-    entries = tuple(replace(entry, graph=made[id(entry.graph)]) for entry in dump.graphs)
-    return replace(dump, graphs=entries, environment=replace(dump.environment, process_id=2))
+    return _with_nodes(dump, node)
+
+
+def of_other_functions(dump: SignatureDump) -> SignatureDump:
+    """Return a dump of another process in which each function has another number of registers and a last parameter."""
+    known: dict[int, FunctionFacts] = {}
+
+    def changed(facts: FunctionFacts) -> FunctionFacts:
+        if id(facts) not in known:
+            layout = facts.parameters
+            layout = layout and (*layout[:-1], replace(layout[-1], size_bytes=layout[-1].size_bytes + 1))
+            known[id(facts)] = replace(facts, parameters=layout, registers=255)
+        return known[id(facts)]
+
+    def node(held: NodeSignature) -> NodeSignature:
+        if not isinstance(held, KernelNodeSignature) or held.function is None:
+            return held
+        return replace(held, function=changed(held.function))
+
+    return _with_nodes(dump, node)
 
 
 def refused_by_version_2(dump: SignatureDump) -> None:
@@ -119,6 +137,22 @@ def _show(*more: str) -> Callable[[bytes, SignatureDump, Path], Any]:
             return main(["show", str(file), *more])
 
     return shown
+
+
+def _with_nodes(dump: SignatureDump, changed: Callable[[NodeSignature], NodeSignature]) -> SignatureDump:
+    """Return a dump of another process with other nodes in its outermost graphs."""
+    graphs = {id(entry.graph): entry.graph for entry in dump.graphs}
+    made = {number: replace(graph, nodes=tuple(map(changed, graph.nodes))) for number, graph in graphs.items()}
+    entries = tuple(replace(entry, graph=made[id(entry.graph)]) for entry in dump.graphs)
+    return replace(dump, graphs=entries, environment=replace(dump.environment, process_id=2))
+
+
+def _same_as_other(policy: str) -> Callable[[bytes, SignatureDump, Path], Any]:
+    def answered(_: bytes, dump: SignatureDump, __: Path) -> Any:
+        pairs = zip(dump.graphs[:1], of_other_functions(dump).graphs[:1], strict=True)
+        return [same(policy, entry.graph, other.graph) for entry, other in pairs]
+
+    return answered
 
 
 def _predicted(_: bytes, dump: SignatureDump, __: Path) -> Any:
@@ -150,19 +184,31 @@ ENTRY_POINTS: dict[str, Callable[[bytes, SignatureDump, Path], Any]] = {
     "diff exact": lambda _, dump, __: diff(other(dump), dump, policy="exact"),
     "diff arguments": lambda _, dump, __: diff(dump, given_others(dump)),
     "diff arguments exact": lambda _, dump, __: diff(given_others(dump), dump, policy="exact"),
+    "diff functions": lambda _, dump, __: diff(dump, of_other_functions(dump)),
+    "same exact": _same_as_other("exact"),
+    "same share-updatable": _same_as_other("share-updatable"),
     "predict arguments": lambda _, dump, __: _predicted_others(dump),
     "predict": _predicted,
     "groups": lambda _, dump, __: group_dumps([dump]),
     "show": _show(),
     "show arguments": _show("--arguments"),
+    "show attributes": _show("--attributes"),
     "show html": _show("--format", "html"),
     "show json": _show("--format", "json"),
     "show json arguments": _show("--format", "json", "--arguments"),
 }
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
-@pytest.mark.parametrize("family", FAMILIES)
+#: Each family at each entry point; where arguments are compared or shown, those that have some.
+CASES = [
+    (family, entry_point)
+    for family in FAMILIES
+    for entry_point in ENTRY_POINTS
+    if "arguments" not in entry_point.split() or family in WITH_ARGUMENTS
+]
+
+
+@pytest.mark.parametrize(("family", "entry_point"), CASES)
 def test_work_grows_with_the_size_of_a_document(
     family: str, entry_point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
