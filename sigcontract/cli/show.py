@@ -269,10 +269,8 @@ def _argument_lines(views: list[_GraphView], args: argparse.Namespace) -> Iterat
         more = "" if args.arguments or args.fail_on else " (--arguments lists them)"
         yield f"{_lead(gone)} to memory that is gone{more or ':'}"
     if args.arguments or args.fail_on:
-        labels: dict[str, tuple[GoneAddress, ...]] = {}
-        for view in distinct.values():
-            labels[view.entry.label] = view.arguments.gone
-        yield from (f"  {line}" for line in gone_lines(labels))
+        found = ((view.entry.label, view.arguments.gone) for view in distinct.values())
+        yield from (f"  {line}" for line in gone_lines(found))
 
 
 def _lead(gone: list[GoneAddress]) -> str:

@@ -29,7 +29,17 @@ from sigcontract.profiles import (
     check_profile,
     named_profile,
 )
-from sigcontract.update import RULES, NodeJudge, SharedLayouts, argument_unknowns, check_policy, judged_update, no_graph
+from sigcontract.update import (
+    RULES,
+    NodeJudge,
+    SharedLayouts,
+    argument_unknowns,
+    check_policy,
+    fitting,
+    fitting_values,
+    judged_update,
+    no_graph,
+)
 from sigcontract.wire import (
     explains_invalid,
     wrong_type,
@@ -330,9 +340,10 @@ def _device(device: DeviceInfo) -> str:
 
 def _finding(rule_id: str, path: str, old: int | str | None, new: int | str | None) -> Finding:
     rule = RULES[rule_id]
+    old, new = fitting_values(old, new)
     return Finding(
         rule=rule.id,
-        path=path,
+        path=fitting(path),
         verdict=rule.verdict,
         evidence=rule.evidence,
         old=old,

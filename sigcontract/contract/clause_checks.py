@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sigcontract.contract.contract_file import ContractFile
 from sigcontract.model import CheckAnswer as Answer, ClauseCheck
+from sigcontract.update import fitting
 from sigcontract.wire import escaped_name
 
 __all__ = ["Answer", "answer_of_bounds", "bounds_words", "clause_check", "worst_answer"]
@@ -39,9 +40,9 @@ def clause_check(  # noqa: PLR0913  keyword arguments, one per field of the resu
         rule=rule,
         graph=graph,
         answer=answer,
-        expected=expected,
-        found=found,
-        advice=advice,
+        expected=fitting(expected),
+        found=fitting(found),
+        advice=None if advice is None else fitting(advice),
         golden=None if golden is None else escaped_name(normpath(file.beside(golden))),
         golden_line=golden_line,
         suppression=None,

@@ -4,7 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sigcontract.contract.patterns import Demangler
-from sigcontract.model import DependencyType, DriverProfile, Environment, SignatureDump
+from sigcontract.model import (
+    MAX_PATTERN_CHARACTERS,
+    DependencyType,
+    DriverProfile,
+    Environment,
+    SignatureDump,
+)
 from sigcontract.profiles import named_profile
 from sigcontract.update import group_dumps
 
@@ -44,7 +50,7 @@ def _head(golden: str) -> Iterator[str]:
 def _driver(environment: Environment) -> Iterator[str]:
     facts: dict[str, int | str | None] = {"cuda_driver_version": environment.cuda_driver_version}
     if len({device.name for device in environment.devices}) == 1:
-        facts["device"] = environment.devices[0].name
+        facts["device"] = _fitting(environment.devices[0].name) or None
     known = {key: value for key, value in facts.items() if value is not None}
     if not known:
         return
@@ -85,7 +91,12 @@ def _end(dump: SignatureDump, policy: str, profile: DriverProfile | None) -> Ite
 def _pattern(name: str) -> str:
     """Return a pattern of a kernel's name, without parameters and template arguments."""
     head = name.partition("(")[0].partition("<")[0].rpartition(" ")[2]
-    return f"*{head.rpartition('::')[2] or head or name}*"
+    return _fitting(f"*{head.rpartition('::')[2] or head or name}*")
+
+
+def _fitting(pattern: str) -> str:
+    """Return a pattern; of one that is too long for a contract its beginning."""
+    return pattern if len(pattern) <= MAX_PATTERN_CHARACTERS else f"{pattern[: MAX_PATTERN_CHARACTERS - 1]}*"
 
 
 def _string(text: str) -> str:

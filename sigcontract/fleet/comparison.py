@@ -7,7 +7,7 @@ from sigcontract.errors import UsageError
 from sigcontract.fleet.classes import Classes, Graphs, classes_of, presence_gaps, repeated_labels
 from sigcontract.fleet.details import Decoded, Details, details_of, representatives, unknown_gaps, unverified
 from sigcontract.fleet.grouping import GroupBy, group_by as parsed_group_by
-from sigcontract.fleet.members import Members, unreadable_gap
+from sigcontract.fleet.members import Members, fleet_gap, unreadable_gap
 from sigcontract.fleet.sources import (
     DumpInput,
     Found,
@@ -85,10 +85,7 @@ def compare_fleet(
     details = [fleet.details(each, progress, number) for number, each in enumerate(classes, 1)]
     gaps = [
         *map(unreadable_gap, unreadable),
-        *(
-            FleetGap(kind="changed", ranks=name, detail=f"{name}: {what} during the comparison")
-            for name, what in changed_since(found)
-        ),
+        *(fleet_gap("changed", name, f"{name}: {what} during the comparison") for name, what in changed_since(found)),
         *fleet.gaps(),
         *(gap for each in details for gap in each.gaps),
     ]

@@ -8,8 +8,9 @@ from typing import NamedTuple, TypeVar
 from sigcontract.fleet.ranks import missing_ranks, ranges, with_noun
 from sigcontract.fleet.sources import Source, Unreadable
 from sigcontract.model import FleetGap, FleetGapKind
+from sigcontract.update import fitting
 
-__all__ = ["Members", "majority", "unreadable_gap"]
+__all__ = ["Members", "fleet_gap", "majority", "unreadable_gap"]
 
 #: Longest time between dumps of one run, by their own clocks: capture takes minutes.
 _RUN_SECONDS = 3600
@@ -46,7 +47,7 @@ class Members:
                 others.append(self.sources[row].name)
             else:
                 known.append(rank)
-        return ", ".join([ranges(known), *others] if known else others)
+        return fitting(", ".join([ranges(known), *others] if known else others))
 
     def describe(self, rows: Sequence[int]) -> str:
         """Return ranks and the first few files, for a sentence."""
@@ -65,7 +66,7 @@ class Members:
 
     def gap(self, kind: FleetGapKind, rows: Iterable[int], detail: str) -> FleetGap:
         """Return a gap of these dumps."""
-        return FleetGap(kind=kind, ranks=self.names(rows), detail=detail)
+        return fleet_gap(kind, self.names(rows), detail)
 
     @property
     def world_size(self) -> int | None:
@@ -119,11 +120,8 @@ class Members:
             return
         missing = missing_ranks(ranks, self.world_size)
         if missing:
-            yield FleetGap(
-                kind="rank-missing",
-                ranks=missing,
-                detail=f"no dump of {with_noun(missing)}; the world size is {self.world_size}",
-            )
+            detail = f"no dump of {with_noun(missing)}; the world size is {self.world_size}"
+            yield fleet_gap("rank-missing", missing, detail)
         over = [row for row, rank in self.ranks.items() if rank is not None and rank >= self.world_size]
         if over:
             yield self.gap("world-size", over, f"{self.describe(over)}: beyond the world size, {self.world_size}")
@@ -170,9 +168,14 @@ def majority(sizes: Mapping[_Value, int]) -> _Value | None:
     return largest if largest is not None and 2 * sizes[largest] > sum(sizes.values()) else None
 
 
+def fleet_gap(kind: FleetGapKind, ranks: str, detail: str) -> FleetGap:
+    """Return a gap. Ranks and sentences about many dumps may be longer than a field of a report."""
+    return FleetGap(kind=kind, ranks=fitting(ranks), detail=fitting(detail))
+
+
 def unreadable_gap(unreadable: Unreadable) -> FleetGap:
     """Return the gap of a dump that cannot be read."""
-    return FleetGap(kind="unreadable", ranks=unreadable.name, detail=f"{unreadable.name}: {unreadable.reason}")
+    return fleet_gap("unreadable", unreadable.name, f"{unreadable.name}: {unreadable.reason}")
 
 
 class _Fact(NamedTuple):

@@ -5,10 +5,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from sigcontract.compare import DumpComparison, compare_dumps
 from sigcontract.errors import NotComparableError, SigcontractError
 from sigcontract.fleet.details import Decoded
-from sigcontract.fleet.members import Members, unreadable_gap
+from sigcontract.fleet.members import Members, fleet_gap, unreadable_gap
 from sigcontract.fleet.ranks import ranges, with_noun
 from sigcontract.fleet.sources import DumpInput, Progress, Source, no_progress, read_sources
 from sigcontract.model import DriverProfile, FleetGap, RankDiff, RankDiffs, SignatureDump, Verdict
+from sigcontract.update import fitting
 
 __all__ = ["compare_by_rank"]
 
@@ -53,7 +54,7 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and independent options
         missing = ranges(rows.keys() - others.keys())
         if missing:
             detail = f"{with_noun(missing)}: no comparable {side} dump"
-            gaps.append(FleetGap(kind="rank-missing", ranks=missing, detail=detail))
+            gaps.append(fleet_gap("rank-missing", missing, detail))
     alike: dict[Hashable, list[int]] = {}
     for rank in sorted(by_rank[0].keys() & by_rank[1].keys()):
         pair = [run.sources[rows[rank]] for run, rows in zip(members, by_rank, strict=True)]
@@ -68,12 +69,10 @@ def compare_by_rank(  # noqa: PLR0913  two runs, and independent options
         try:
             compared = compare_dumps(*dumps, profile, policy=policy, labels=labels)
         except NotComparableError as error:
-            gaps.append(
-                FleetGap(kind="not-compared", ranks=ranges(ranks), detail=f"{with_noun(ranges(ranks))}: {error}")
-            )
+            gaps.append(fleet_gap("not-compared", ranges(ranks), f"{with_noun(ranges(ranks))}: {error}"))
             continue
         files = [run.sources[rows[ranks[0]]].name for run, rows in zip(members, by_rank, strict=True)]
-        diffs.append(RankDiff(ranks=ranges(ranks), old_file=files[0], new_file=files[1], diff=compared.diff))
+        diffs.append(RankDiff(ranks=fitting(ranges(ranks)), old_file=files[0], new_file=files[1], diff=compared.diff))
         on_diff(diffs[-1], compared)
     verdicts = [diff.diff.verdict for diff in diffs]
     if gaps or not diffs:
@@ -90,7 +89,7 @@ def _first_pair(
             before, after = (run(rows[ranks[0]], verify=True) for run, rows in zip(decoded, by_rank, strict=True))
         except SigcontractError as error:
             rank = str(ranks.pop(0))
-            gaps.append(FleetGap(kind="unreadable", ranks=rank, detail=f"rank {rank}: {error}"))
+            gaps.append(fleet_gap("unreadable", rank, f"rank {rank}: {error}"))
         else:
             return before, after
     return None

@@ -36,6 +36,7 @@ from sigcontract.model.check import (
     SuppressionUse as SuppressionUse,
 )
 from sigcontract.model.contract import (
+    MAX_PATTERN_CHARACTERS as MAX_PATTERN_CHARACTERS,
     Contract as Contract,
     DriverScope as DriverScope,
     ExecutablesClause as ExecutablesClause,
@@ -168,6 +169,7 @@ from sigcontract.model.pydantic_schema import (
 )
 from sigcontract.model.record import (
     MAX_EXACT_INT as MAX_EXACT_INT,
+    MAX_TEXT_CHARACTERS as MAX_TEXT_CHARACTERS,
     ExactInt as ExactInt,
     Handle as Handle,
     Record as Record,

@@ -3,7 +3,7 @@
 Optional fields have defaults, here and nowhere else in the model. Contradictions raise InvariantError on construction.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +12,7 @@ from sigcontract.errors import InvariantError
 from sigcontract.model.record import Record, UInt32
 
 __all__ = [
+    "MAX_PATTERN_CHARACTERS",
     "Contract",
     "DriverScope",
     "ExecutablesClause",
@@ -31,7 +32,9 @@ RuleAnswer = Literal["allow", "allow-stale", "fail"]
 
 ProgrammaticEdges = Literal["required", "forbidden"]
 
-_Pattern = Annotated[str, Meta(min_length=1, max_length=4096)]
+#: Longest pattern, in characters.
+MAX_PATTERN_CHARACTERS: Final = 4096
+_Pattern = Annotated[str, Meta(min_length=1, max_length=MAX_PATTERN_CHARACTERS)]
 _Name = Annotated[str, Meta(min_length=1, max_length=4096)]
 _Date = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\s\S])")]
 _Capability = Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.[0-9]{1,2}(?![\s\S])")]

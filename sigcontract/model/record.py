@@ -7,6 +7,7 @@ from msgspec import Meta
 
 __all__ = [
     "MAX_EXACT_INT",
+    "MAX_TEXT_CHARACTERS",
     "ExactInt",
     "Handle",
     "Hex64",
@@ -31,8 +32,9 @@ Size = Annotated[int, Meta(ge=0, le=MAX_EXACT_INT)]
 Handle = Annotated[int, Meta(ge=0, le=MAX_EXACT_INT, extra={"handle": None})]
 #: An arbitrary 64-bit value. The look-ahead, not ``$``, ends the pattern: Python's ``$`` lets a newline through.
 Hex64 = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}(?![\s\S])")]
-#: Text of bounded size, against hostile documents.
-Text = Annotated[str, Meta(max_length=65536)]
+#: Against hostile documents.
+MAX_TEXT_CHARACTERS = 65_536
+Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):

@@ -1,7 +1,7 @@
 """The arguments of a graph's kernels, and where its addresses lead, as values and as lines of text."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -156,10 +156,13 @@ def argument_lines(found: NodeArguments) -> Iterator[str]:
         yield f"offset {begin}, {counted(argument.size_bytes, 'byte')}: {values or 'empty'}"
 
 
-def gone_lines(gone: Mapping[str, Iterable[GoneAddress]]) -> Iterator[str]:
-    """Yield, by the labels of graphs, the addresses that lead to memory that is gone, alike ones of a kernel once."""
+def gone_lines(gone: Iterable[tuple[str, Iterable[GoneAddress]]]) -> Iterator[str]:
+    """Yield the addresses that lead to memory that is gone, alike ones of a kernel once.
+
+    ``gone`` has the label of each graph, which several may share, and its addresses.
+    """
     lines: dict[tuple[str, ...], list[str]] = {}
-    for label, addresses in gone.items():
+    for label, addresses in gone:
         for each in addresses:
             where = each.operand or f"offset {each.offset_bytes}"
             may = "" if each.certain else "possibly "

@@ -35,7 +35,7 @@ def show_html(dump: SignatureDump) -> str:
     recorded, kernels = (sum(getattr(each, name) for each in arguments) for name in ("recorded", "kernels"))
     if recorded:
         known.append(recorded_line(recorded, kernels))
-    gone = list(gone_lines({title: each.gone for title, each in zip(titles, arguments, strict=True)}))
+    gone = list(gone_lines(zip(titles, (each.gone for each in arguments), strict=True)))
     body = [
         element(
             "header",

@@ -56,6 +56,8 @@ from sigcontract.update.launchable import (
 )
 from sigcontract.update.long_texts import (
     bounded as bounded,
+    fitting as fitting,
+    fitting_values as fitting_values,
 )
 from sigcontract.update.pairing import (
     NodeRefusal as NodeRefusal,

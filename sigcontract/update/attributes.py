@@ -17,6 +17,7 @@ from sigcontract.model import (
     UpdateResult,
     Verdict,
 )
+from sigcontract.update.long_texts import fitting_values
 from sigcontract.update.pairing import Doubt, NodeRefusal, first_refusal, is_device_updatable
 from sigcontract.update.rules import ATTRIBUTE_RULES, RULES, Rule
 
@@ -290,7 +291,7 @@ class Effects:
 def by_rule(rule_id: str, field: str, old: int | str | None, new: int | str | None) -> Difference:
     """Return a difference with the verdict and evidence of its rule."""
     rule = RULES[rule_id]
-    return Difference(rule_id, field, rule.verdict, rule.evidence, old, new)
+    return Difference(rule_id, field, rule.verdict, rule.evidence, *fitting_values(old, new))
 
 
 def evidence_under(difference: Difference, profile: DriverProfile | None) -> Evidence:

@@ -1,4 +1,4 @@
-"""Findings whose texts are bounded, for documents that repeat them: what two texts differ in stays."""
+"""Texts made of what a dump holds, cut to what a document takes: what two of them differ in stays."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -8,9 +8,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sigcontract.model import Finding
+from sigcontract.model import MAX_TEXT_CHARACTERS, Finding
 
-__all__ = ["bounded"]
+__all__ = ["bounded", "fitting", "fitting_values"]
 
 #: Longer texts are cut: a kernel's name may have 65,536 characters, and a finding may hold three names.
 _LONGEST: Final = 1024
@@ -28,6 +28,23 @@ def bounded(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     around their first difference. A document in which each text stands once needs no such bound.
     """
     return tuple(map(_bounded, findings))
+
+
+def fitting(text: str) -> str:
+    """Return a text that a field of a document takes: one that is too long is cut, as in `bounded`.
+
+    A sentence about a dump may hold names of 65,536 characters, or thousands of them.
+    """
+    return text if len(text) <= MAX_TEXT_CHARACTERS else _cut(text, 0)
+
+
+def fitting_values(old: int | str | None, new: int | str | None) -> tuple[int | str | None, int | str | None]:
+    """Return the two values of a difference, cut as in `bounded` where a field of a document does not take one."""
+    texts = [value for value in (old, new) if isinstance(value, str)]
+    if max(map(len, texts), default=0) <= MAX_TEXT_CHARACTERS:
+        return old, new
+    at = _first_difference(*texts) if len(texts) > 1 else 0
+    return _value(old, at), _value(new, at)
 
 
 def _bounded(finding: Finding) -> Finding:
@@ -49,6 +66,10 @@ def _value(value: int | str | None, at: int) -> int | str | None:
     """Return a value; of a long text its ends and what stands around the index ``at``."""
     if not isinstance(value, str) or len(value) <= _LONGEST:
         return value
+    return _cut(value, at)
+
+
+def _cut(value: str, at: int) -> str:
     last = len(value) - _TAIL
     start = min(max(_HEAD, at - _BEFORE), last)
     around = value[start : min(start + _AROUND, last)]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sigcontract.cli.main import main
 from sigcontract.cli.outputs import FORMATS
-from sigcontract.model import CheckReport, SignatureDump
+from sigcontract.model import CheckReport, DeviceInfo, SignatureDump
 from sigcontract.wire import load, save
 from tests.compare.dumps import again, dump, kernel
 from tests.contract.contracts import HEAD
@@ -102,6 +102,16 @@ def test_a_first_contract_is_written_once_and_kept(capsys: pytest.CaptureFixture
     assert main(["check", "--init", "wider.dump.json", "--contract", "first.toml", "--force"]) == 0
     assert main(["check", "--init", "cut.dump.json", "--contract", "other.toml"]) == 2
     assert not Path("other.toml").exists()
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65_536], ids=["no name", "a name longer than a pattern"])
+def test_a_first_contract_is_valid_whatever_the_device_is_called(name: str) -> None:
+    device = DeviceInfo(ordinal=0, name=name, compute_capability_major=9, compute_capability_minor=0)
+    found = dump(graph(kernel()), devices=(device,))
+    save(found, "named.dump.json")
+    assert main(["check", "--init", "named.dump.json", "--contract", "first.toml"]) == 0
+    save(replace(found, environment=replace(found.environment, process_id=2)), "again.dump.json")
+    assert main(["check", "again.dump.json", "--contract", "first.toml"]) == 0
 
 
 def test_baselines_are_written_anew_by_a_person_only(

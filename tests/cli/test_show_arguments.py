@@ -61,6 +61,17 @@ def test_arguments_follow_their_node_and_what_is_gone_comes_first(
     assert "\n".join(lines[begin:]) + "\n" == SHOWN
 
 
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_what_is_gone_is_named_of_each_of_two_graphs_of_one_label(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = dump(FREED, graph(kernel()))
+    labelled = tuple(replace(entry, label="twice") for entry in found.graphs)
+    save(replace(found, graphs=labelled), tmp_path / "server.dump.json")
+    out = shown(capsys, str(tmp_path / "server.dump.json"), "--arguments", "--format", form)
+    assert "twice: nodes[0] and 1 more (probe), offset 0: free block (allocated at a.py:3 f)" in out
+
+
 def test_without_the_flag_only_how_many_are_recorded_and_gone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from sigcontract.compare.dumps import compare_dumps, diff
 from sigcontract.compare.fail_on import gate
 from sigcontract.errors import NotComparableError, UsageError
+from sigcontract.model.arguments import KernelArgument
 from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dims import Dim3
 from sigcontract.model.dump import DeviceInfo, LabeledGraph, LibraryVersion, SignatureDump
@@ -443,3 +444,26 @@ def test_graphs_that_differ_everywhere_say_that_the_search_was_cut_short() -> No
     found = diff(*different_everywhere(5_000), H200)
     assert found.verdict is Verdict.UPDATABLE, "two chains of one length, which the driver pairs by order"
     assert "node.alignment" in {finding.rule for finding in found.findings}
+
+
+def test_texts_that_are_made_of_long_ones_fit_into_the_document() -> None:
+    """Names may fill their fields, and a kernel may have as many arguments as bytes."""
+    name = "n" * 65_536
+    device = DeviceInfo(ordinal=0, name=name, compute_capability_major=9, compute_capability_minor=0)
+    scalars = ((size * index, size) for size in (1, 2) for index in range(16_382 // size))
+    layouts: dict[int, list[KernelArgument]] = {1: [], 2: []}
+    for offset, size in scalars:
+        layouts[size].append(KernelArgument(offset_bytes=offset, size_bytes=size, value="00" * size, pointers=()))
+    old, new = (graph(replace(kernel(), arguments=tuple(arguments))) for arguments in layouts.values())
+    found = diff(
+        dump(old),
+        dump(new, process_id=2, devices=(device,), libraries=(LibraryVersion(name=name, version=name),)),
+        H200,
+    )
+    assert decode(encode(found)) == found
+    assert [(f.rule, len(f.path) < 1200, len(str(f.new)) < 1200) for f in found.environment] == [
+        ("environment.device", True, True),
+        ("environment.library", True, False),  # a version that fills its field
+    ]
+    (layout,) = found.graphs[0].findings
+    assert (layout.rule, len(str(layout.old)) < 1200) == ("kernel.argument", True)

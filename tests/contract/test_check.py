@@ -296,3 +296,11 @@ def test_an_attribute_may_vary_by_its_name(tmp_path: Path) -> None:
     text = GOLDEN + 'vary = ["attributes[{}]"]\n'
     assert checked(tmp_path, new(other), text.format("priority"), golden=dump(BASE)).answer == "passed"
     assert checked(tmp_path, new(other), text.format("cooperative"), golden=dump(BASE)).answer == "failed"
+
+
+def test_what_is_found_fits_into_the_report_whatever_the_dump_holds(tmp_path: Path) -> None:
+    found = again(BASE)
+    found = replace(found, environment=replace(found.environment, display_driver_version="5" * 65_536))
+    report = checked(tmp_path, found, "graphs = 1\n[[driver]]\ncuda_driver_version = 1\n")
+    assert report.answer == "undetermined"
+    assert decode(encode(report)) == report

@@ -512,3 +512,16 @@ def test_a_sentence_names_few_of_many_files_and_the_report_all() -> None:
     (gap, _) = compare_fleet([rank_dump(None, {"g": gemm(8)}, world_size=None) for _ in range(300)]).gaps
     assert gap.detail == "dump 0, dump 1, dump 2 and 297 more: no rank in the dump"
     assert gap.ranks.count("dump") == 300
+
+
+def test_gaps_of_long_names_and_of_many_files_fit_into_the_document(tmp_path: Path) -> None:
+    names = [char * 65_536 for char in "ab"]
+    dumps = [rank_dump(rank, {names[rank]: gemm(8)}, display_driver_version=names[rank]) for rank in range(2)]
+    report = compare_fleet(dumps)
+    assert {"driver", "graph-missing"} <= set(kinds(report))
+    assert codec.decode(encode(report)) == report
+    unnamed = [rank_dump(None, {"a": gemm(8)})] * 300
+    for number, each in enumerate(unnamed):
+        save(each, tmp_path / f"{number:0240}.dump.json")
+    report = compare_fleet([tmp_path])
+    assert codec.decode(encode(report)) == report

@@ -176,9 +176,9 @@ def test_a_node_has_a_line_for_each_argument_or_operand() -> None:
 
 def test_what_is_gone_is_one_line_for_alike_addresses() -> None:
     graph_of_one = GraphArguments(held())
-    assert "\n".join(gone_lines({"g0": graph_of_one.gone})) + "\n" == GONE
+    assert "\n".join(gone_lines([("g0", graph_of_one.gone)])) + "\n" == GONE
     many = GraphArguments(graph(*[given(kernel(), unallocated())] * 24))
-    assert list(gone_lines({"g0": many.gone})) == ["g0: nodes[0] and 23 more (probe), offset 0: no allocation"]
+    assert list(gone_lines([("g0", many.gone)])) == ["g0: nodes[0] and 23 more (probe), offset 0: no allocation"]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_the_work_grows_with_nodes_and_with_arguments() -> None:
         def shown() -> list[str]:
             arguments = GraphArguments(made)
             lines = [line for path, _ in made.walk() for line in argument_lines(arguments.of(path))]
-            return [*lines, *gone_lines({"g0": arguments.gone})]
+            return [*lines, *gone_lines([("g0", arguments.gone)])]
 
         return shown
 

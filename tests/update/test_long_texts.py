@@ -5,7 +5,8 @@ from hashlib import sha256
 from hypothesis import given, strategies as st
 
 from sigcontract.model.findings import Finding, Verdict
-from sigcontract.update.long_texts import bounded
+from sigcontract.model.record import MAX_TEXT_CHARACTERS
+from sigcontract.update.long_texts import bounded, fitting, fitting_values
 from sigcontract.update.policies import same
 from sigcontract.update.predict import predict_update
 from tests.update.build import H200, graph, kernel
@@ -59,6 +60,17 @@ def test_texts_that_differ_still_do_and_none_is_long(old: str, new: str) -> None
     assert (found.old == found.new) == (old == new)
     assert max(map(len, map(str, (found.old, found.new, found.subject)))) <= 1024
     assert found.old == old or len(old) > 1024
+
+
+def test_a_field_takes_what_is_made_of_texts_that_fill_theirs() -> None:
+    whole = "a" * MAX_TEXT_CHARACTERS
+    assert fitting(whole) == whole
+    assert fitting(f"{whole}]").startswith("a" * 384)
+    assert fitting(f"{whole}]").endswith(f"] (65537 characters, sha256 {sha256(f'{whole}]'.encode()).hexdigest()})")
+    assert fitting_values(whole, 7) == (whole, 7)
+    old, new = fitting_values(f"{whole}, 1 {whole}", f"{whole}, 2 {whole}")
+    assert ("aa, 1 aa" in str(old), "aa, 2 aa" in str(new)) == (True, True)
+    assert fitting_values(None, f"{whole}]") == (None, fitting(f"{whole}]"))
 
 
 def test_short_texts_and_numbers_are_kept() -> None:
