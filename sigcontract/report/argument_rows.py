@@ -91,7 +91,7 @@ class GraphArguments:
     Attributes
     ----------
     gone
-        The addresses that lead to memory that is gone.
+        The addresses that point to memory that is gone.
     kernels, recorded
         How many kernel nodes there are, and of how many the arguments were recorded.
     """
@@ -157,7 +157,7 @@ def argument_lines(found: NodeArguments) -> Iterator[str]:
 
 
 def gone_lines(gone: Mapping[str, Iterable[GoneAddress]]) -> Iterator[str]:
-    """Yield, by the labels of graphs, the addresses that lead to memory that is gone, alike ones of a kernel once."""
+    """Yield, by the labels of graphs, the addresses that point to memory that is gone, alike ones of a kernel once."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for label, addresses in gone.items():
         for each in addresses:
