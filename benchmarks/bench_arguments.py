@@ -8,7 +8,6 @@ installed, the layers of a net. Both reads are of one capture in one run.
 """
 
 import argparse
-import gc
 import json
 import platform
 import tempfile
@@ -19,10 +18,10 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from time import perf_counter_ns
 from typing import Any
 
 import sigcontract as sc
+from benchmarks.timing import microseconds
 from sigcontract.driver import environment, read_graph, torch_blocks
 from sigcontract.driver.cuda.api import KernelLaunch
 from sigcontract.driver.cuda.driver import CudaDriver
@@ -34,20 +33,6 @@ from tests.driver.fake import ptx
 
 _BUFFERS = 32
 _LAYERS_OF_NET = 500
-
-
-def microseconds(walk: Callable[[], object], nodes: int, rounds: int) -> list[float]:
-    """Return microseconds per node of each round, the garbage collector at rest."""
-    walk()
-    times = []
-    for _ in range(rounds):
-        gc.collect()
-        gc.disable()
-        begin = perf_counter_ns()
-        walk()
-        times.append((perf_counter_ns() - begin) / 1000 / nodes)
-        gc.enable()
-    return sorted(times)
 
 
 def launches(driver: CudaDriver, stack: ExitStack, count: int) -> Iterator[KernelLaunch]:

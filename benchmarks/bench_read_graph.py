@@ -1,6 +1,6 @@
 """`read_graph` against a plain cuda-python walk, on one capture, in one run; needs a CUDA device.
 
-    python benchmarks/bench_read_graph.py [--nodes 2000] [--output FILE]
+    python -m benchmarks.bench_read_graph [--nodes 2000] [--output FILE]
 
 The plain walk does what a program without sigcontract does, node by node through cuda-bindings: name, handles, dims,
 shared memory and the five attributes that the contract before identity had. `read_graph` reads more: all attributes
@@ -8,20 +8,18 @@ that the driver gives, function facts, and dependencies in the driver's order.
 """
 
 import argparse
-import gc
 import json
 import platform
-from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from time import perf_counter_ns
 from typing import Any
 
 from cuda.bindings import driver as cuda  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
+from benchmarks.timing import microseconds
 from sigcontract.driver import read_graph
 from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.measuring.rig import Probe, ProbeRig
@@ -71,20 +69,6 @@ def plain_walk(graph: int) -> tuple[list[Any], list[Any]]:
     index_of = {int(node): index for index, node in enumerate(nodes)}
     edges = sorted((index_of[int(one)], index_of[int(two)]) for one, two in zip(answer[1], answer[2], strict=True))
     return rows, edges
-
-
-def microseconds(walk: Callable[[], object], nodes: int, rounds: int) -> list[float]:
-    """Return microseconds per node of each round, the garbage collector at rest."""
-    walk()
-    times = []
-    for _ in range(rounds):
-        gc.collect()
-        gc.disable()
-        begin = perf_counter_ns()
-        walk()
-        times.append((perf_counter_ns() - begin) / 1000 / nodes)
-        gc.enable()
-    return sorted(times)
 
 
 def measure(nodes: int, rounds: int) -> dict[str, Any]:

@@ -188,11 +188,6 @@ class GraphSpec:
                 yield from inner.walk()
 
     @property
-    def allocates(self) -> bool:
-        """Whether the graph has an allocation of its own."""
-        return any(isinstance(node, Alloc) for node in self.nodes)
-
-    @property
     def single_instance(self) -> bool:
         """Whether the driver allows one exec of this graph at a time."""
         return any(

@@ -46,7 +46,7 @@ one finding. Handles are renumbered by first use, as they mean nothing in anothe
 cuGraphExecUpdate does about it.
 
 Arguments of kernels are compared if both dumps were recorded with `record --arguments`: values by their offset in the
-parameter buffer, pointers by the allocation they lead into. If one dump has them and the other does not, the result is
+parameter buffer, pointers by the allocation they point into. If one dump has them and the other does not, the result is
 undetermined; if neither has, the output ends with "not compared: arguments of kernels".
 
 exit status: 0 nothing at or above --fail-on, 1 the gate failed, 2 wrong usage or input, 3 undetermined

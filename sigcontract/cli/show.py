@@ -65,7 +65,7 @@ sigcontract show server.dump.json                         every graph, repeated 
 sigcontract show server.dump.json --graph decode/bs=4     one graph
 sigcontract show server.dump.json --nodes --attributes    every node with every launch attribute
 sigcontract show server.dump.json --arguments             arguments of each kernel, and memory that is gone
-sigcontract show server.dump.json --fail-on gone          exit status 1 if an address leads to memory that is gone
+sigcontract show server.dump.json --fail-on gone          exit status 1 if an address points to memory that is gone
 """
 
 
@@ -107,13 +107,13 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--arguments",
         action="store_true",
-        help="arguments of kernels: values, and the allocations that addresses lead into; first, the addresses that "
-        "lead to memory that is gone",
+        help="arguments of kernels: values, and the allocations that addresses point into; first, the addresses that "
+        "point to memory that is gone",
     )
     parser.add_argument(
         "--fail-on",
         choices=("gone",),
-        help="gone: exit status 1 if an address leads to memory that is gone, 3 if that is not known; standard error "
+        help="gone: exit status 1 if an address points to memory that is gone, 3 if that is unknown; standard error "
         "has the reason",
     )
 
@@ -175,22 +175,22 @@ def _status(fail_on: str | None, dump: SignatureDump, arguments: Iterable[GraphA
         return Exit.GATE
     reasons = list(_not_known(dump, found))
     for reason in reasons:
-        sys.stderr.write(f"sigcontract: show: --fail-on {fail_on}: not known: {reason}\n")
+        sys.stderr.write(f"sigcontract: show: --fail-on {fail_on}: undetermined: {reason}\n")
     return Exit.UNDETERMINED if reasons else Exit.OK
 
 
 def _not_known(dump: SignatureDump, arguments: list[GraphArguments]) -> Iterator[str]:
-    """Yield why it is not known whether an address leads to memory that is gone, and what to do."""
+    """Yield why it is unknown whether an address points to memory that is gone, and what to do."""
     if not arguments:
-        yield "the dump has no graphs"
+        yield "the dump has no graphs; record again"
     if not dump.complete:
-        yield "the dump is incomplete: graphs after the last write are missing"
+        yield "the dump is incomplete: graphs after the last write are missing; record again and let the program finish"
     missing = sum(each.kernels - each.recorded for each in arguments)
     if missing:
         yield f"arguments of {counted(missing, 'kernel node')} are not recorded; record with --arguments"
     possible = sum(len(each.gone) for each in arguments)
     if possible:
-        yield f"{counted(possible, 'word')} that may lead to memory that is gone; see show --arguments"
+        yield f"{counted(possible, 'word')} that may point to memory that is gone; see show --arguments"
 
 
 def _document(name: str) -> Document:
@@ -258,7 +258,7 @@ def _lines(dump: SignatureDump, views: list[_GraphView], args: argparse.Namespac
 
 
 def _argument_lines(views: list[_GraphView], args: argparse.Namespace) -> Iterator[str]:
-    """Yield of how many kernels the arguments are recorded, and the addresses that lead to memory that is gone."""
+    """Yield of how many kernels the arguments are recorded, and the addresses that point to memory that is gone."""
     distinct = {id(view.entry.graph): view for view in views}
     arguments = [view.arguments for view in distinct.values()]
     recorded = sum(each.recorded for each in arguments)
@@ -267,24 +267,24 @@ def _argument_lines(views: list[_GraphView], args: argparse.Namespace) -> Iterat
     gone = [address for each in arguments for address in each.gone]
     if gone:
         more = "" if args.arguments or args.fail_on else " (--arguments lists them)"
-        yield f"{_lead(gone)} to memory that is gone{more or ':'}"
+        yield f"{_pointing(gone)} to memory that is gone{more or ':'}"
     if args.arguments or args.fail_on:
         found = ((view.entry.label, view.arguments.gone) for view in distinct.values())
         yield from (f"  {line}" for line in gone_lines(found))
 
 
-def _lead(gone: list[GoneAddress]) -> str:
-    """Return ``2 addresses lead``, ``1 address may lead``, ``2 addresses lead, and 1 may lead,``."""
+def _pointing(gone: list[GoneAddress]) -> str:
+    """Return ``2 addresses point``, ``1 address may point``, ``2 addresses point, and 1 may point,``."""
     certain = sum(address.certain for address in gone)
     possible = len(gone) - certain
     if not certain:
-        return f"{possible} address{'' if possible == 1 else 'es'} may lead"
-    lead = "1 address leads" if certain == 1 else f"{certain} addresses lead"
-    return f"{lead}, and {possible} may lead," if possible else lead
+        return f"{possible} address{'' if possible == 1 else 'es'} may point"
+    point = "1 address points" if certain == 1 else f"{certain} addresses point"
+    return f"{point}, and {possible} may point," if possible else point
 
 
 def _names_kept(names: set[str]) -> Iterator[str]:
-    """Yield how many names are shown mangled, as demangling makes them far too long."""
+    """Yield how many names are shown mangled, because demangling makes them too long."""
     kept = sum(map(is_too_long, names))
     if kept:
         yield f"{counted(kept, 'kernel name')} shown mangled: demangling makes them many times longer"

@@ -13,7 +13,7 @@ __all__ = ["CODE_UNKNOWN", "Change", "CollectedChanges", "NodeIndices"]
 CODE_UNKNOWN: Final = "function.code-unknown"
 
 
-#: Rules of what addresses lead to.
+#: Rules of what addresses point to.
 _OF_ADDRESSES: Final = frozenset({"kernel.argument", "memory.target"})
 
 

@@ -125,7 +125,7 @@ def details_of(decoded: Decoded, members: Members, classes: Classes, shown: set[
         try:
             changes = _changes(decoded(base[0]), decoded(rows[0]), classes.labels)
         except NotComparableError as error:
-            gaps.append(members.gap("not-compared", rows, f"{members.describe(rows)}: differs by digest; {error}"))
+            gaps.append(members.gap("not-compared", rows, f"{members.describe(rows)}: the digests differ; {error}"))
             continue
         # Keep the causes, which are small, but not the aligned graphs.
         found[index] = _collapsed({label: causes_of(each) for label, each in changes.items()})

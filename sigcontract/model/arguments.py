@@ -1,4 +1,4 @@
-"""The arguments of a kernel: the bytes of each parameter, and the allocations that its pointers lead into.
+"""The arguments of a kernel: the bytes of each parameter, and the allocations that its pointers point into.
 
 Recorded on request only: arguments may hold secrets, and reading them takes time.
 """

@@ -91,7 +91,7 @@ class GraphArguments:
     Attributes
     ----------
     gone
-        The addresses that lead to memory that is gone.
+        The addresses that point to memory that is gone.
     kernels, recorded
         How many kernel nodes there are, and of how many the arguments were recorded.
     """
@@ -157,7 +157,7 @@ def argument_lines(found: NodeArguments) -> Iterator[str]:
 
 
 def gone_lines(gone: Iterable[tuple[str, Iterable[GoneAddress]]]) -> Iterator[str]:
-    """Yield the addresses that lead to memory that is gone, alike ones of a kernel once.
+    """Yield the addresses that point to memory that is gone, alike ones of a kernel once.
 
     ``gone`` has the label of each graph, which several may share, and its addresses.
     """

@@ -200,7 +200,7 @@ def _of_fleet(report: FleetReport, *, gaps_pass: bool) -> Iterator[Case]:
                 for cause in each.causes
             ]
             if deviates and not found:
-                message = f"{who(each, report)} differs by digest"
+                message = f"{who(each, report)} differs; only the digests were compared"
                 found = [
                     CaseResult(
                         "fleet.class", "error", message, location=SourceLocation(report.dumps[each.dumps[0]].file)

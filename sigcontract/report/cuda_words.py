@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from struct import pack, unpack
 from typing import Final
 
 __all__ = ["CONDITIONAL", "HANDLE_FIELDS", "LOCATION", "MEMORY", "OPERATION", "value_word"]
@@ -21,6 +22,8 @@ OPERATION: Final[Mapping[int, str]] = {
     5: "write_value_64",
     6: "barrier",
 }
+#: CUaccessProperty.
+_ACCESS: Final[Mapping[int, str]] = {0: "normal", 1: "streaming", 2: "persisting"}
 #: Last name in a field's path; the words for its numbers.
 _WORDS: Final[Mapping[str, Mapping[int, str]]] = {
     "memory_type": MEMORY,
@@ -33,6 +36,8 @@ _WORDS: Final[Mapping[str, Mapping[int, str]]] = {
     # CUclusterSchedulingPolicy, CUlaunchMemSyncDomain, CUsynchronizationPolicy.
     "cluster_scheduling_policy_preference": {0: "default", 1: "spread", 2: "load_balancing"},
     "mem_sync_domain": {0: "default", 1: "remote"},
+    "hit_property": _ACCESS,
+    "miss_property": _ACCESS,
     "synchronization_policy": {1: "auto", 2: "spin", 3: "yield", 4: "blocking_sync"},
 }
 #: Of edges: CUgraphDependencyType, CUgraphKernelNodePort.
@@ -58,11 +63,14 @@ _LAST = re.compile(r"([a-z_0-9]+)\]?\Z")
 
 
 def value_word(field: str, value: int | str | None) -> int | str | None:
-    """Return the word for a field's number, a handle or an address in hexadecimal, anything else as it is."""
+    """Return the word for a field's number, a handle or an address in hexadecimal, anything else unchanged."""
     last = _LAST.search(field)
     if last is None or not isinstance(value, int):
         return value
     if last[1] in HANDLE_FIELDS:
         return f"{value:#x}"
+    if last[1] == "hit_ratio_bits":
+        (ratio,) = unpack("<f", pack("<I", value))
+        return f"{value:#x} ({ratio:.9g})"
     words = _EDGE_WORDS if field.startswith("dependencies") else _WORDS
     return words.get(last[1], {}).get(value, value)

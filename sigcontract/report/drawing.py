@@ -207,7 +207,7 @@ def _names_in(found: GraphChanges) -> Iterator[str]:
 
 def _left_out(row: Row) -> str:
     nodes = counted(row.left_out, "node")
-    return f"{nodes}, {row.again} of them changed as above" if row.again else f"{nodes} as before"
+    return f"{nodes}, {row.again} of them changed as above" if row.again else f"{nodes}, unchanged"
 
 
 def _times(count: int) -> str:

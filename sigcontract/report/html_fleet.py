@@ -109,7 +109,7 @@ def _row(each: FleetClass, number: int, report: FleetReport, cause: FleetCause |
         cells = [
             element("td"),
             element("td", ranks),
-            *(element("td", text) for text in ("", "", "by digest; the cause was not determined", "")),
+            *(element("td", text) for text in ("", "", "the digests differ; the cause was not determined", "")),
         ]
         return element("tr", *cells, data_text=ranks.lower())
     verdict = Verdict.worst(change.verdict for change in cause.changes)

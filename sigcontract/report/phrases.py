@@ -81,9 +81,9 @@ def summary(diff: DumpDiff) -> str:
     if not diff.findings:
         return f"{NO_DIFFERENCES} in {counted(len(diff.graphs), 'graph')}"
     differ = sum(bool(graph.findings) for graph in diff.graphs)
-    parts = [f"{differ} of {counted(len(diff.graphs), 'graph')} with findings"]
+    parts = [f"findings in {differ} of {counted(len(diff.graphs), 'graph')}"]
     if diff.environment:
-        parts.append(f"{counted(len(diff.environment), 'finding')} on the environment")
+        parts.append(f"{counted(len(diff.environment), 'finding')} about the environment")
     return f"{diff.verdict}: {', '.join(parts)}"
 
 

@@ -16,11 +16,11 @@ __all__ = ["render_prediction"]
 _MEANING: Final[Mapping[Verdict, str]] = MappingProxyType(
     {
         Verdict.IDENTICAL: "the update changes nothing",
-        Verdict.HARMLESS: "the update succeeds without effect on results",
+        Verdict.HARMLESS: "the update succeeds and does not affect results",
         Verdict.UPDATABLE: "the update succeeds and takes effect",
-        Verdict.REJECTED: "the update is rejected, and the executable is unchanged: instantiate anew",
-        Verdict.STALE: "the driver reports SUCCESS and keeps launching old values: instantiate anew",
-        Verdict.UNDETERMINED: "what the executable would run is unknown: instantiate anew",
+        Verdict.REJECTED: "the update is rejected and the executable is unchanged: instantiate a new one",
+        Verdict.STALE: "the driver reports SUCCESS but keeps launching old values: instantiate a new executable",
+        Verdict.UNDETERMINED: "what the executable would run is unknown: instantiate a new one",
     }
 )
 #: Findings that are shown; a graph that differs everywhere is not a screen to read.

@@ -38,7 +38,7 @@ def _lines(report: FleetReport) -> Iterator[str]:
         yield f"| {plain(who(graphs.classes[base], report))} | {'expected' if graphs.expected is not None else ''} | |"
         for index, each in enumerate(graphs.classes):
             if index != base and not each.causes:
-                yield f"| {plain(who(each, report))} | by digest; the cause was not determined | |"
+                yield f"| {plain(who(each, report))} | the digests differ; the cause was not determined | |"
             for cause in each.causes:
                 where = where_of(cause, len(graphs.labels))
                 yield f"| {plain(who(each, report))} | {plain(what_changed(cause))} | {plain(where)} |"

@@ -165,7 +165,7 @@ def _class_lines(graphs: FleetGraphs, each: FleetClass, report: FleetReport, wid
     base = who(graphs.classes[graphs.expected or 0], report)
     yield from _wrapped(f"{who(each, report)} {'differs' if len(each.dumps) == 1 else 'differ'} from {base}", width, 2)
     if not each.causes:
-        yield "    by digest; the cause was not determined"
+        yield "    the digests differ; the cause was not determined"
     for cause in each.causes[:_CAUSES]:
         text = f"{_MARKS[cause.kind]} {what_changed(cause, width - 8)}; {where_of(cause, len(graphs.labels))}"
         yield from _wrapped(text, width, 4)

@@ -24,9 +24,7 @@ from sigcontract.wire import write_bytes
 __all__ = ["CheckSettings", "GraphSignatureFixture"]
 
 #: Remedy for a recording that equals its golden, but is undetermined in a strict run.
-_STRICT: Final = (
-    "read the graph with observations of its launches (sigcontract.driver.observe), and write the golden anew"
-)
+_STRICT: Final = "read the graph with observations of its launches (sigcontract.driver.observe), and rewrite the golden"
 
 
 class CheckSettings(NamedTuple):

@@ -1,4 +1,4 @@
-"""Memory that is gone: addresses in a graph that lead into free memory, another graph's pool, or no allocation."""
+"""Memory that is gone: addresses in a graph that point into free memory, another graph's pool, or no allocation."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _FREED: Final = {"free": "free block", "pending_free": "block pending free"}
 
 
 class GonePointer(NamedTuple):
-    """An address of a node that leads to memory that is not the graph's to use.
+    """An address of a node that points to memory that is not the graph's to use.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class GonePointer(NamedTuple):
         Whether it is known to be an address. A word of a struct may be a number that looks like one, and of a redacted
         word nothing is known.
     block
-        The block of a framework's allocator; None if it leads to no allocation.
+        The block of a framework's allocator; None if it points to no allocation.
     """
 
     path: str
@@ -71,7 +71,7 @@ def gone_block(block: AllocatorBlock | None) -> str | None:
 
 
 def gone_pointers(graph: GraphSignature) -> Iterator[GonePointer]:
-    """Yield the addresses that lead to memory that is gone, nested graphs included.
+    """Yield the addresses that point to memory that is gone, nested graphs included.
 
     Addresses in allocations of the graph's own allocation nodes are its own. Only what was recorded is seen: a kernel
     without recorded arguments yields nothing.

@@ -31,7 +31,7 @@ __all__ = ["MEMORY_SOURCE", "NEAREST_GROUPS", "gaps", "group_dumps"]
 _BYTES_PER_NODE_MEASURED: Final = 350_000 / 264
 MEMORY_SOURCE: Final = (
     "low: 350 kB per executable of 264 nodes, measured on an H200 under driver 580.159.04; "
-    "high: 10,240 bytes a node, as CCCL reckons"
+    "high: 10,240 bytes per node, as CCCL estimates"
 )
 
 #: Groups for which the nearest graph is searched: each search looks at every graph.

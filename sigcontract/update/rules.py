@@ -101,13 +101,13 @@ _ALLOC = (
 _TOPOLOGY: Final = (
     Rule(
         "topology.node-count", "GraphSignature.nodes", _REJECTED, "measured",
-        "The graphs have different numbers of nodes. The driver returns TOPOLOGY_CHANGED without a node.",
+        "The graphs have different numbers of nodes. The driver returns TOPOLOGY_CHANGED and reports no node.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "topology.sink-count", "GraphSignature.dependencies", _REJECTED, "measured",
-        "Different numbers of nodes that nothing depends on. If the candidate has more, the error node is one of "
-        "its sinks; if fewer, there is none.",
+        "The graphs have different numbers of sinks (nodes that nothing depends on). If the candidate has more, the "
+        "error node is one of its sinks; if it has fewer, the driver reports no node.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
@@ -117,26 +117,26 @@ _TOPOLOGY: Final = (
     ),
     Rule(
         "topology.dependency", "Dependency.node", _REJECTED, "measured",
-        "A dependency leads to a node that is already paired with another. Dependencies are paired in the order in "
-        "which edges were added, so the same edges in two orders are two topologies.",
+        "A dependency leads to a node that is already paired with another node. The driver pairs dependencies in the "
+        "order in which the edges were added, so the same edges added in another order are another topology.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "edge.data", "Dependency.from_port, Dependency.to_port, Dependency.type", _REJECTED, "measured",
-        "An edge changed between full and programmatic (PDL), or its port did. A captured launch with programmatic "
-        "stream serialization becomes such an edge, not an attribute.",
+        "An edge changed between full and programmatic (PDL), or its port changed. A captured launch with "
+        "programmatic stream serialization becomes such an edge, not an attribute.",
         _MEASURED,
     ),
     Rule(
         "topology.fixed-unrelated", "GraphSignature.nodes", _UNDETERMINED, "assumed",
-        "The graph of the first launch cannot be updated to the graph the exec holds, so the exec cannot have run "
-        "both, and what it keeps from the first launch is unknown. Pass the graph of its first launch.",
+        "The graph of the first launch cannot be updated to the graph that the exec holds, so the exec cannot have "
+        "run both. What it keeps from its first launch is unknown. Pass the graph of its first launch.",
         _SELF,
     ),
     Rule(
         "exec.history", "GraphSignature.nodes", _UNDETERMINED, "assumed",
-        "An earlier update of the exec was not proven, or its history is not known (other code updated it), so what "
-        "it runs now is unknown. Instantiate anew.",
+        "An earlier update of the exec was not proven safe, or other code updated the exec, so what it runs now is "
+        "unknown. Instantiate a new exec.",
         _SELF,
         "only for a prediction from the state of the exec",
     ),
@@ -147,12 +147,12 @@ _TOPOLOGY: Final = (
     ),
     Rule(
         "node.opaque", "OpaqueNode.type", _UNDETERMINED, "assumed",
-        "The node has a type without a record in this release. Unknown values never match, even each other.",
+        "This release does not know the node's type. Unknown values never match, not even each other.",
         _SELF,
     ),
     Rule(
         "child.graph", "ChildGraphNode.graph", _UPDATABLE, "measured",
-        "A child graph follows every rule of a graph; its findings carry their own rules.",
+        "A child graph follows every rule of a graph; each finding in it names its own rule.",
         f"{_GUIDE}; {_MEASURED}",
         "the rules of the nested nodes",
     ),
@@ -162,30 +162,31 @@ _KERNEL: Final = (
     Rule(
         "kernel.function", "KernelNodeSignature.name, KernelNodeSignature.kern, KernelNodeSignature.func", _UPDATABLE,
         "documented",
-        "Another function, which the update applies. Rejected if the new one uses dynamic parallelism or "
-        "device-side launches and the old one does not, which no driver function reports.",
+        "The function differs, and the update applies it. The driver rejects the update if the new function uses "
+        "dynamic parallelism or device-side launches and the old one does not; no driver call reports which functions "
+        "do.",
         f"{_UPDATE}; {_MEASURED}",
         "on a cooperative node rule kernel.cooperative-function applies",
     ),
     Rule(
         "kernel.handle-reused", "KernelNodeSignature.kern, KernelNodeSignature.func", _UPDATABLE, "measured",
-        "The same handle with another name, other facts or other machine code: the module was unloaded and the "
-        "driver reused the handle for another function. CUkernel handles were reused in 20 of 20 reloads.",
+        "The handle is the same, but the name, facts or machine code differ: the module was unloaded, and the driver "
+        "reused the handle for another function. CUkernel handles were reused in 20 of 20 reloads.",
         f"{_MEASURED}; {_TRITON}",
         "on a cooperative node rule kernel.cooperative-function applies",
     ),
     Rule(
         "kernel.function-unknown", "KernelNodeSignature.kern, KernelNodeSignature.func", _UNDETERMINED, "assumed",
         "At least one side has no function handle (a version 1 record, or the driver returned none). Equal names do "
-        "not prove one function: JIT compilers emit different kernels under one name. Record again: version 2 has "
-        "the handles.",
+        "not prove the same function: JIT compilers emit different kernels under one name. Record again: version 2 "
+        "has the handles.",
         "https://github.com/ml-explore/mlx/issues/4275",
     ),
     Rule(
         "kernel.cooperative-function", "KernelNodeSignature.kern, KernelNodeSignature.func", _UNDETERMINED, "assumed",
         "The function of a cooperative node changed. Measured: if nothing else in the node changes after a launch, "
-        "and no other kernel runs in between, the driver reports SUCCESS and keeps running the old function. "
-        "Records show neither condition, and processes that used CUPTI never show the effect. Instantiate anew.",
+        "and no other kernel runs in between, the driver reports SUCCESS and keeps running the old function. Records "
+        "show neither condition, and processes that used CUPTI never show the effect. Instantiate a new exec.",
         _MEASURED,
         "the profile's cooperative_function_update: stale, applied; without it: undetermined; updatable by the "
         "state of the exec if grid, block or shared memory change too",
@@ -204,8 +205,8 @@ _KERNEL: Final = (
     ),
     Rule(
         "kernel.context-unknown", "KernelNodeSignature.context", _UNDETERMINED, "assumed",
-        "The context of at least one side is unknown, and the function does not prove it. Another context is "
-        "rejected.",
+        "The context of at least one side is unknown, and the function does not prove that it is the same. The driver "
+        "rejects another context.",
         _UPDATE,
     ),
     Rule(
@@ -221,7 +222,7 @@ _KERNEL: Final = (
     Rule(
         "kernel.dynamic-shared-mem", "KernelNodeSignature.dynamic_shared_mem_bytes", _UPDATABLE, "documented",
         "The update applies the dynamic shared memory. The carveout stays as instantiated, so occupancy may differ "
-        "from a fresh exec, but results do not.",
+        "from that of a fresh exec; results do not.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
@@ -232,48 +233,48 @@ _KERNEL: Final = (
     ),
     Rule(
         "function.settings", _FUNCTION_SETTINGS, _UPDATABLE, "assumed",
-        "A setting of the function differs (cuFuncSetAttribute changes it), or it is another function; the record "
-        "does not distinguish the two.",
+        "A setting of the function differs (cuFuncSetAttribute sets it), or it is another function; the record does "
+        "not distinguish the two.",
         "cuda.h 13.5, CUfunction_attribute",
         "read with kernel.function",
     ),
     Rule(
         "function.code", "FunctionFacts.code_sha256", _UPDATABLE, "measured",
-        "Same name, different machine code. If dims and facts are equal too, this is the only sign: two Triton "
-        "kernels that differ in a constexpr have all of these in common.",
+        "The name is the same, the machine code differs. If dims and facts are equal too, this is the only sign: two "
+        "Triton kernels that differ in a constexpr have all of these in common.",
         _MEASURED,
         "read with kernel.function",
     ),
     Rule(
         "function.code-unknown", "FunctionFacts.code_sha256", _UNDETERMINED, "measured",
         "The machine code of at least one side was not observed, and nothing else proves across processes that two "
-        "kernels of one name are one function. Record with observation (sigcontract record).",
+        "kernels of one name are the same function. Record with observation (sigcontract record).",
         _MEASURED,
     ),
     Rule(
         "function.facts-unknown", "KernelNodeSignature.function", _UNDETERMINED, "assumed",
-        "Facts of the function were not recorded, or the driver did not return one. Unknown values never match, "
+        "Facts of the function were not recorded, or the driver did not return one. Unknown values never match, not "
         "even each other. Record again: version 2 has the facts that the driver returns.",
         _SELF,
     ),
     Rule(
         "function.name-not-durable", "KernelNodeSignature.name", _UNDETERMINED, "reported",
-        "The name is made from a handle (func:140...), so it means nothing in another process.",
+        "The name contains a handle (func:140...), so it means nothing in another process.",
         "https://github.com/sgl-project/sglang/pull/39091",
     ),
     Rule(
         "kernel.argument", _ARGUMENT, _UPDATABLE, "documented",
-        "Another argument, which the update applies: another value, another offset into an allocation, another "
-        "allocation, two addresses that became one or one that became two, or another layout. Allocations are put in "
-        "correspondence by their uses; the addresses of two processes are not compared.",
+        "An argument differs, and the update applies it. What differs is the value, the offset into an allocation, "
+        "the allocation, whether two addresses are the same, or the layout. Allocations are matched by their uses; "
+        "addresses of two processes are not compared.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "kernel.argument-unknown", "KernelNodeSignature.arguments, KernelArgument.value, ArgumentPointer.target",
         _UNDETERMINED, "assumed",
-        "An argument is not known: at least one side was recorded without arguments or is redacted, or both sides "
-        "hold a word that looks like an address and is in no allocation, or the block of PyTorch's allocator is not "
-        "known on both. Unknown values never match, even each other. An update applies the argument, whatever it is. "
+        "An argument is unknown: at least one side was recorded without arguments or is redacted, both sides hold a "
+        "word that looks like an address but is in no allocation, or the block of PyTorch's allocator is not known on "
+        "both sides. Unknown values never match, not even each other. An update applies the argument, whatever it is. "
         "Record both with --arguments.",
         _SELF,
         "under the share policies arguments do not count",
@@ -289,7 +290,7 @@ _KERNEL: Final = (
         "The value of this attribute is unknown on at least one side (unreadable, unsupported, or not queried). The "
         "driver may keep the old value and report success; a stale preferred cluster hangs devices that follow it "
         "(GB300). The same function does not prove the same value. Record with observation (sigcontract record), "
-        "which reads it at the launch, or pass a profile of this driver (--profile, sigcontract doctor).",
+        "which reads the value at the launch, or pass a profile of this driver (--profile, sigcontract doctor).",
         _SGLANG,
         "the profile: an attribute that cannot be set, has no effect on this device, or is applied, decides nothing",
     ),
@@ -300,7 +301,7 @@ _KERNEL: Final = (
     ),
     Rule(
         "kernel.attribute-other", "LaunchAttribute.id, LaunchAttribute.value, RawValue.hex", _UNDETERMINED, "assumed",
-        "A launch attribute unknown to this release differs. What an update does with it is unknown.",
+        "A launch attribute that this release does not know differs. What an update does with it is unknown.",
         _SELF,
         _PROFILE,
     ),
@@ -314,7 +315,7 @@ _WINDOW = (
 _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
     AttributeId.IGNORE: Rule(
         "kernel.ignore", "LaunchAttribute.value", _HARMLESS, "documented",
-        "An ignored entry: it has no effect.", _ATTRIBUTE,
+        "An ignored entry has no effect.", _ATTRIBUTE,
     ),
     AttributeId.ACCESS_POLICY_WINDOW: Rule(
         "kernel.access-policy-window", _WINDOW, _UNDETERMINED, "assumed",
@@ -333,9 +334,9 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
     AttributeId.CLUSTER_DIMENSION: Rule(
         "kernel.cluster-dim", "ClusterDim.x, ClusterDim.y, ClusterDim.z, LaunchAttribute.value", _STALE, "reported",
         "The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first "
-        "upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the "
+        "upload or launch. The update reports SUCCESS, but the exec keeps launching the old cluster; even the "
         "profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does "
-        "not run at all. Instantiate anew.",
+        "not run at all. Instantiate a new exec.",
         f"{_MLX}; {_MEASURED}",
         "the profile's cluster_fixed_at; judged against the graph of the first launch, or by the state of the exec",
     ),
@@ -376,8 +377,9 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
     ),
     AttributeId.PREFERRED_CLUSTER_DIMENSION: Rule(
         "kernel.preferred-cluster-dim", "LaunchAttribute.value", _STALE, "reported",
-        "The exec keeps the preferred cluster it was instantiated with and reports success: a deterministic hang on "
-        "GB300. No driver function returns it; only observation at the launch shows it.",
+        "The exec keeps the preferred cluster it was instantiated with, and the update reports SUCCESS: a "
+        "deterministic hang on GB300. No driver function returns the attribute; only observation at the launch shows "
+        "it. Instantiate a new exec.",
         _SGLANG, f"{_PROFILE}; none where the code is of a compute capability below 10.0",
     ),
     AttributeId.LAUNCH_COMPLETION_EVENT: Rule(
@@ -401,7 +403,7 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
     ),
     AttributeId.NVLINK_UTIL_CENTRIC_SCHEDULING: Rule(
         "kernel.nvlink-util-centric-scheduling", "LaunchAttribute.value", _HARMLESS, "documented",
-        f"Whether an update carries NVLink-centric scheduling is not documented. {_HINT}",
+        f"Whether an update applies NVLink-centric scheduling is not documented. {_HINT}",
         _ATTRIBUTE,
         "rule kernel.attribute-rejected if the profile says so; policy share requires equality of known values",
     ),
@@ -418,30 +420,30 @@ _ATTRIBUTE_TABLE: Final[dict[int, Rule]] = {
 _MORE_KERNEL: Final = (
     Rule(
         "kernel.cluster-one", "ClusterDim.x, ClusterDim.y, ClusterDim.z", _UNDETERMINED, "reported",
-        "No cluster against an explicit 1x1x1. Kernels see one block per cluster in both, and every recorded launch "
-        "was right; but a function built for clusters traps without the attribute.",
+        "One side has no cluster, the other an explicit 1x1x1. Kernels see one block per cluster in both cases, and "
+        "every recorded launch was right; but a function built for clusters traps without the attribute.",
         f"{_MLX}; {_MEASURED}",
         "harmless under a profile that measured this update rule, unless the function must have a cluster size set",
     ),
     Rule(
         "kernel.cluster-carried", "ClusterDim.x, ClusterDim.y, ClusterDim.z", _UNDETERMINED, "measured",
-        "Function and cluster changed together, and the exec may launch the old or the new cluster. Measured: the "
-        "new one if grid, block or shared memory change too; otherwise it depends on whether anything else ran on "
-        "the device since the last launch. Instantiate anew.",
+        "Function and cluster changed together, and the exec may launch the old or the new cluster. Measured: it "
+        "launches the new one if grid, block or shared memory change too; otherwise it depends on whether anything "
+        "else ran on the device since the last launch. Instantiate a new exec.",
         f"{_MEASURED}; lab/exec_state.py, 2026-12-02",
         "safe for a prediction from the state of the exec if grid, block or shared memory change too",
     ),
     Rule(
         "kernel.node-priority", "LaunchAttribute.value", _REJECTED, "measured",
-        "The exec was instantiated with USE_NODE_PRIORITY, under which the requested priority cannot change: "
+        "The exec was instantiated with USE_NODE_PRIORITY. The requested priority then cannot change: "
         "ATTRIBUTES_CHANGED.",
         f"{_UPDATE}; {_MEASURED}",
         "only with the flag; else rule kernel.priority",
     ),
     Rule(
         "kernel.attribute-rejected", "LaunchAttribute.value", _REJECTED, "measured",
-        "In the profile's measurement, this driver rejects a change of the attribute. If it is unreadable on both "
-        "nodes it counts as equal: if it is not, the driver rejects the update and leaves the exec unchanged.",
+        "In the profile's measurement, this driver rejects a change of the attribute. An attribute that is unreadable "
+        "on both nodes counts as equal; if it differs, the driver rejects the update and leaves the exec unchanged.",
         "the profile", "only if the profile says rejected",
     ),
 )  # fmt: skip
@@ -450,16 +452,16 @@ _MEMORY: Final = (
     Rule(
         "memory.owner",
         "PointerFacts.device_ordinal, PointerFacts.context", _REJECTED, "measured",
-        "Device and context of a copy operand cannot change. cudaMalloc'd and managed memory have a context, pool "
-        "and mapped memory have none, so a copy operand cannot change between these: PARAMETERS_CHANGED. A unified "
-        "operand may also be pageable memory, which is compatible with memory that has a context. For a memset only "
-        "the device counts.",
+        "Device and context of a copy operand cannot change. cudaMalloc'd and managed memory have a context; pool and "
+        "mapped memory have none. A copy operand cannot change from one kind to the other: PARAMETERS_CHANGED. A "
+        "unified operand may also be pageable memory, which is compatible with memory that has a context. For a "
+        "memset only the device counts.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memory.kind", "PointerFacts.memory_type, PointerFacts.managed", _UPDATABLE, "measured",
-        "Another kind of memory with an owner that the driver accepts: cudaMalloc'd or managed memory in a copy; "
-        "these, pool and mapped memory in a memset.",
+        "The kind of memory differs, and the driver accepts the change: between cudaMalloc'd and managed memory in a "
+        "copy; also to and from pool and mapped memory in a memset.",
         _MEASURED,
     ),
     Rule(
@@ -472,40 +474,41 @@ _MEMORY: Final = (
     ),
     Rule(
         "memory.owner-unknown", "MemcpyOperand.pointer, MemsetNode.pointer", _UPDATABLE, "assumed",
-        "Another address, whose owner was not recorded. Accepted if device and context are the same; otherwise the "
-        "driver rejects the update and leaves the exec unchanged.",
+        "The address differs, and its owner was not recorded. The driver accepts the update if device and context are "
+        "the same; otherwise it rejects the update and leaves the exec unchanged.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memory.owner-unproven", "MemcpyOperand.pointer, MemsetNode.pointer", _UPDATABLE, "assumed",
-        "Another array, or an address whose owner was recorded on one side only, so equal device and context are "
-        "not proven. If they differ, the driver rejects the update and leaves the exec unchanged.",
+        "The array differs, or the owner of the address was recorded on one side only, so equal device and context "
+        "are not proven. If they differ, the driver rejects the update and leaves the exec unchanged.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "memory.target", _TARGET, _UPDATABLE, "measured",
-        "An operand of a copy or memset leads to another allocation, or to another offset into it. A 1D copy and a "
+        "An operand of a copy or memset points into another allocation, or at another offset in it. A 1D copy and a "
         "memset may change their addresses.",
         f"{_UPDATE}; {_MEASURED}",
         "a 2D or 3D copy: rule memcpy.shape; an argument of a kernel: rule kernel.argument",
     ),
     Rule(
         "memory.target-unknown", "PointerFacts.target, PointerTarget.block", _UNDETERMINED, "assumed",
-        "Where an operand of a copy or memset leads was recorded on one side only. Record both with --arguments.",
+        "The memory that an operand of a copy or memset points to was recorded on one side only. Record both with "
+        "--arguments.",
         _SELF,
         "under the share policies addresses do not count",
     ),
     Rule(
         "memory.gone", "AllocatorBlock.state, AllocatorBlock.pool, ArgumentPointer.target, PointerFacts.target",
         _UPDATABLE, "documented",
-        "The address led to memory in use, and now leads to a free block, to a block of another graph's pool, or to no "
-        "allocation. The update applies it, and the launch then reads or writes memory that something else may use. "
-        "Keep the memory alive as long as the graph is replayed.",
+        "The address pointed to memory in use, and now points to a free block, to a block of another graph's pool, or "
+        "to no allocation. The update applies it, and the launch then reads or writes memory that something else may "
+        "use. Keep the memory alive as long as the graph is replayed.",
         f"{_GUIDE}; {_MEASURED}",
     ),
     Rule(
         "memory.stack", "AllocatorBlock.stack", _HARMLESS, "assumed",
-        "Other lines of the program allocated the block. Between two processes stacks are not compared.",
+        "Other lines of the program allocated the block. Stacks of two processes are not compared.",
         _SELF,
     ),
     Rule(
@@ -547,7 +550,7 @@ _MEMORY: Final = (
     ),
     Rule(
         "memcpy.one-row", "MemcpyNode.height, MemcpyNode.depth", _HARMLESS, "assumed",
-        "0 against 1 in a 1D copy.",
+        "Height or depth is 0 on one side and 1 on the other; a 1D copy treats both alike.",
         "cuda.h 13.5, CUDA_MEMCPY3D",
     ),
     Rule(
@@ -575,7 +578,7 @@ _MEMORY: Final = (
     ),
     Rule(
         "memset.unallocated", "MemsetNode.destination", _REJECTED, "measured",
-        "The address is not in a live allocation, such as that of the graph's own allocation node: the driver "
+        "The address is in no live allocation; memory of the graph's own allocation node is an example. The driver "
         "returns ERROR.",
         _MEASURED,
     ),
@@ -610,14 +613,15 @@ _OTHER_NODES: Final = (
     ),
     Rule(
         "alloc.parameters", _ALLOC, _UNDETERMINED, "measured",
-        "Documented as fixed in an exec. The driver nevertheless accepts another size and address; where the exec "
-        "then allocates, and what nodes that use the address do, is unknown.",
+        "These parameters are documented as fixed in an exec. The driver nevertheless accepts another size and "
+        "address; where the exec then allocates, and what nodes that use the address do, is unknown. Instantiate a "
+        "new exec.",
         f"{_NODE_SET}; {_MEASURED}",
     ),
     Rule(
         "free.address", "MemFreeNode.address", _UNDETERMINED, "measured",
-        "Documented as fixed in an exec. The driver nevertheless accepts another address; which allocation the exec "
-        "then frees is unknown.",
+        "The address is documented as fixed in an exec. The driver nevertheless accepts another address; which "
+        "allocation the exec then frees is unknown. Instantiate a new exec.",
         f"{_NODE_SET}; {_MEASURED}",
     ),
     Rule(
@@ -656,7 +660,7 @@ _OTHER_NODES: Final = (
     ),
     Rule(
         "conditional.kind", "ConditionalNode.kind", _REJECTED, "measured",
-        "The parameters of a conditional cannot change: NOT_SUPPORTED.", f"{_UPDATE}; {_MEASURED}",
+        "The parameters of a conditional node cannot change: NOT_SUPPORTED.", f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "conditional.bodies", "ConditionalNode.bodies", _REJECTED, "measured",
@@ -665,18 +669,19 @@ _OTHER_NODES: Final = (
     ),
     Rule(
         "conditional.handle", "ConditionalNode.handle", _UPDATABLE, "documented",
-        "Flags and default value of the handle are updated; handles must be created and assigned in the same order.",
+        "The update applies the flags and default value of the handle; handles must be created and assigned in the "
+        "same order.",
         f"{_UPDATE}; {_GUIDE}; {_MEASURED}",
     ),
     Rule(
         "conditional.unreadable", "ConditionalNode.kind, ConditionalNode.bodies", _UNDETERMINED, "documented",
-        "The type or a body of the conditional is unreadable (no getter before CUDA 13.2), so what it runs is "
+        "The type or a body of the conditional node is unreadable (no getter before CUDA 13.2), so what it runs is "
         "unknown. Record under a driver of CUDA 13.2 or later.",
         "cuda.h 13.2, cuGraphNodeGetParams",
     ),
     Rule(
         "graph.single-exec", "GraphSignature.nodes", _REJECTED, "documented",
-        "CUDA allows only one executable at a time of a graph with allocation, free or conditional nodes, and "
+        "CUDA allows only one executable at a time for a graph with allocation, free or conditional nodes, and "
         "rejects updates with device-updatable nodes, so no other graph shares its executable.",
         "cuda.h 13.5, cuGraphInstantiateWithParams, cuGraphExecUpdate",
     ),
@@ -710,16 +715,16 @@ _TWO_RUNS: Final = (
     ),
     Rule(
         "graph.added", "SignatureDump.graphs, LabeledGraph.graph", _UNDETERMINED, "assumed",
-        "The graph is in the new dump only, so it cannot be compared.", _SELF,
+        "Only the new dump has the graph, so it cannot be compared.", _SELF,
     ),
     Rule(
         "graph.removed", "SignatureDump.graphs, LabeledGraph.graph", _UNDETERMINED, "assumed",
-        "The graph is in the old dump only, so it cannot be compared.", _SELF,
+        "Only the old dump has the graph, so it cannot be compared.", _SELF,
     ),
     Rule(
         "graph.not-recorded", "SignatureDump.graphs, SignatureDump.complete", _UNDETERMINED, "assumed",
-        "One dump has the graph, and the other is truncated or empty, so whether that process captured it is "
-        "unknown.",
+        "One dump has the graph; the other is truncated or empty, so whether that process captured the graph is "
+        "unknown. Record that process again.",
         _SELF,
     ),
     Rule(
@@ -728,11 +733,11 @@ _TWO_RUNS: Final = (
     ),
     Rule(
         "node.added", "GraphSignature.nodes", _REJECTED, "measured",
-        "The node is in the new graph only; a different node count is a different topology.", f"{_UPDATE}; {_MEASURED}",
+        "Only the new graph has the node; a different node count is a different topology.", f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "node.removed", "GraphSignature.nodes", _REJECTED, "measured",
-        "The node is in the old graph only; a different node count is a different topology.", f"{_UPDATE}; {_MEASURED}",
+        "Only the old graph has the node; a different node count is a different topology.", f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "node.alignment", "GraphSignature.nodes", _HARMLESS, "assumed",
@@ -749,27 +754,27 @@ _TWO_RUNS: Final = (
     ),
     Rule(
         "topology.node-order", "GraphSignature.nodes", _HARMLESS, "measured",
-        "The same nodes and edges in another order: branches were captured in another order. The driver pairs nodes "
-        "by order, so that decides whether it accepts an update, and what the update changes.",
+        "The nodes and edges are the same, but branches were captured in another order. The driver pairs nodes by "
+        "order, so the order decides whether it accepts an update, and what the update changes.",
         f"{_UPDATE}; {_MEASURED}",
         "whether the driver's pairing, which starts from the sinks, pairs the same nodes",
     ),
     Rule(
         "child.wrapper", "ChildGraphNode.graph", _REJECTED, "measured",
-        "The same node inside more or fewer child graphs that hold nothing else: for an update, a node of another "
-        "type. Its content is still compared.",
+        "The same node is wrapped in more or fewer child graphs that contain nothing else. For an update it is a node "
+        "of another type. Its content is still compared.",
         f"{_UPDATE}; {_MEASURED}",
     ),
     Rule(
         "dump.empty", "SignatureDump.graphs", _UNDETERMINED, "assumed",
-        "A dump has no graphs, so nothing can be compared: a recording that captured nothing does not prove "
-        "anything.",
+        "A dump has no graphs, so nothing can be compared. A recording that captured nothing proves nothing: record "
+        "again.",
         _SELF,
     ),
     Rule(
         "dump.incomplete", "SignatureDump.complete", _UNDETERMINED, "assumed",
-        "The process was still running or died when it wrote the dump: graphs that it instantiated later are missing. "
-        "The graphs in the dump are whole. For a complete dump, record again and let the program end.",
+        "The process was still running or died when it wrote the dump, so graphs that it instantiated later are "
+        "missing. The graphs in the dump are complete. For a complete dump, record again and let the program end.",
         _SELF,
     ),
     Rule(
@@ -784,17 +789,18 @@ _TWO_RUNS: Final = (
     Rule(
         "environment.driver", "Environment.cuda_driver_version, Environment.display_driver_version", _HARMLESS,
         "assumed",
-        "Another driver: readable attributes and the effects of updates may differ.", _SELF,
+        "The driver differs: readable attributes and the effects of updates may differ.", _SELF,
     ),
     Rule(
         "environment.device",
         "Environment.devices, DeviceInfo.ordinal, DeviceInfo.name, DeviceInfo.compute_capability_major, "
         "DeviceInfo.compute_capability_minor", _HARMLESS, "assumed",
-        "Another device: kernels may be compiled and selected differently.", _SELF,
+        "The device differs: kernels may be compiled and selected differently.", _SELF,
     ),
     Rule(
         "environment.library", "Environment.libraries, LibraryVersion.name, LibraryVersion.version", _HARMLESS,
-        "assumed", "Another version of a library involved in the capture.", _SELF,
+        "assumed",
+        "The version of a library involved in the capture differs.", _SELF,
     ),
     Rule(
         "environment.run", f"{_RUN}, SignatureDump.environment", _IDENTICAL, "assumed",

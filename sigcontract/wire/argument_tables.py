@@ -1,4 +1,4 @@
-"""Fold the arguments of kernels, and what their pointers lead to, into tables, and read them back."""
+"""Fold the arguments of kernels, and what their pointers point to, into tables, and read them back."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -195,7 +195,7 @@ class ArgumentReader:
         )
 
     def target(self, row: Any) -> PointerTarget | None:
-        """Return what an address leads to."""
+        """Return what an address points to."""
         if row is UNSET:
             return None
         return PointerTarget(

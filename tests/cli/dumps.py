@@ -1,5 +1,7 @@
 """A small dump that has something of everything that the command line shows."""
 
+from msgspec.structs import replace
+
 from sigcontract.model.attributes import ClusterDim, LaunchAttribute
 from sigcontract.model.cuda import AttributeId
 from sigcontract.model.dump import DeviceInfo, Environment, LabeledGraph, LibraryVersion, SignatureDump
@@ -28,17 +30,7 @@ def chain(*nodes: NodeSignature) -> GraphSignature:
 
 
 def _operand(memory_type: int, address: int) -> MemcpyOperand:
-    return MemcpyOperand(
-        memory_type=memory_type,
-        address=address,
-        x_bytes=0,
-        y=0,
-        z=0,
-        lod=0,
-        pitch_bytes=64,
-        height_rows=1,
-        pointer=None,
-    )
+    return replace(build.operand(memory_type, address, pitch=64), height_rows=1, pointer=None)
 
 
 def _layers(first_handle: int) -> GraphSignature:

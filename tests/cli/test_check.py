@@ -69,9 +69,9 @@ def test_the_text_names_graph_line_difference_and_what_to_do(
         "\n"
         "kernel.cluster-dim: stale, measured\n"
         "  The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first\n"
-        "  upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the\n"
+        "  upload or launch. The update reports SUCCESS, but the exec keeps launching the old cluster; even the\n"
         "  profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does\n"
-        "  not run at all. Instantiate anew.\n"
+        "  not run at all. Instantiate a new exec.\n"
     )
 
 
@@ -114,7 +114,7 @@ def test_a_first_contract_is_valid_whatever_the_device_is_called(name: str) -> N
     assert main(["check", "again.dump.json", "--contract", "first.toml"]) == 0
 
 
-def test_baselines_are_written_anew_by_a_person_only(
+def test_baselines_are_written_again_by_a_person_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CI", "true")

@@ -74,7 +74,7 @@ def test_the_answer_of_the_driver_is_reported_and_gates(  # noqa: PLR0913, PLR09
 
 
 GOLDEN = """\
-one → turned: rejected: the update is rejected, and the executable is unchanged: instantiate anew
+one → turned: rejected: the update is rejected and the executable is unchanged: instantiate a new one
 cuGraphExecUpdate: ERROR_NODE_TYPE_CHANGED (3), error node nodes[1]
 verdicts hold for driver profile nvidia-h200-cuda-13.0
 

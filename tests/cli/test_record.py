@@ -11,8 +11,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -94,6 +96,22 @@ class Setting:
             check=False,
             **settings,
         )
+
+    @contextmanager
+    def started(self, command: list[str], **settings: Any) -> Iterator[tuple["subprocess.Popen[str]", IO[str]]]:
+        """Start a command, wait until its program writes ``ready``, and return the process and its output."""
+        with subprocess.Popen(
+            command,
+            env=self.environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            **settings,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process, process.stdout
 
     def graphs(self) -> dict[str, int]:
         """Return how many nodes each graph has, by file and label."""
@@ -325,19 +343,9 @@ def test_signals_to_the_command_are_the_programs(setting: Setting) -> None:
         while True: os.read(woken, 1)  # unlike signal.pause(), misses no signal that comes just before
         """
     command = setting.command(program)
-    with subprocess.Popen(
-        command,
-        env=setting.environment,
-        cwd=setting.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+    with setting.started(command, start_new_session=True) as (process, output):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it: to both
-        assert process.stdout.readline() == "interrupted\n"
+        assert output.readline() == "interrupted\n"
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 5
     assert list(setting.graphs().values()) == [2]
@@ -613,39 +621,20 @@ def test_a_signal_to_the_command_alone_reaches_the_program_and_one_to_both_does_
         print("ready", flush=True)
         while True: os.read(woken, 1)  # unlike signal.pause(), misses no signal that comes just before
         """
-    with subprocess.Popen(
-        setting.command(program),
-        env=setting.environment,
-        cwd=setting.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+    with setting.started(setting.command(program), start_new_session=True) as (process, output):
         process.send_signal(number)
-        assert process.stdout.readline() == "got it\n"
+        assert output.readline() == "got it\n"
         os.killpg(process.pid, number)
-        assert process.stdout.readline() == "got it\n"
+        assert output.readline() == "got it\n"
         process.send_signal(signal.SIGWINCH)  # higher than the others: passed on after what would be passed on
-        assert process.stdout.readline() == "and that is all\n"
+        assert output.readline() == "and that is all\n"
         assert process.wait(20) == 3
 
 
 def test_asking_for_a_dump_ends_no_program_that_does_not_record(setting: Setting) -> None:
-    with subprocess.Popen(
-        setting.command("print('ready', flush=True); input(); print('alive')"),
-        env=setting.environment,
-        cwd=setting.folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+    with setting.started(
+        setting.command("print('ready', flush=True); input(); print('alive')"), stdin=subprocess.PIPE
+    ) as (process, _):
         process.send_signal(signal.SIGUSR2)
         process.send_signal(signal.SIGCONT)
         assert process.communicate("\n", timeout=60)[0] == "alive\n"
@@ -663,18 +652,7 @@ def test_asking_the_command_for_a_dump_asks_every_process_that_records(setting: 
     command = setting.command(program)
     at = command.index("--")
     shell = [*command[:at], "--", "/bin/sh", "-c", '"$@"; exit 0', "sh", *command[at + 1 :]]
-    with subprocess.Popen(
-        shell,
-        env=setting.environment,
-        cwd=setting.folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+    with setting.started(shell, stdin=subprocess.PIPE) as (process, _):
         process.send_signal(signal.SIGUSR2)
         for _ in range(2000):
             if any(setting.dumps.glob("*.dump.json")):

@@ -1,4 +1,4 @@
-"""Golden dumps written anew, and first contracts."""
+"""Golden dumps written again, and first contracts."""
 
 import tomllib
 from pathlib import Path

@@ -56,7 +56,7 @@ def test_freed_memory_is_found_where_the_program_freed_it_and_nowhere_else(
     assert {(one["reason"], one["certain"]) for one in gone} <= {("free block", True)}
 
 
-def test_xla_compiles_a_scalar_into_a_kernel_and_tunes_each_process_anew() -> None:
+def test_xla_compiles_a_scalar_into_a_kernel_and_tunes_each_process_again() -> None:
     """Two runs of one JAX program with another epsilon: no argument differs, and one kernel has another tile."""
     assert changes_of("jax-1e-5", "jax-1e-6") == []
     (findings,) = findings_of("jax-1e-5", "jax-1e-6").values()

@@ -273,12 +273,10 @@ def test_a_thousand_alternating_replays_launch_each_graph_five_hundred_times(rig
     assert (stats.execs, stats.launches, stats.repoints) == (1, 1000, 1000)
 
 
-def test_eight_threads_on_two_streams_launch_exactly_what_they_asked_for(rig: Rig) -> None:
-    """Each graph counts its launches in a slot of its own, so that one wrong launch shows in two counts."""
+@contextmanager
+def _replayed_at_once(rig: Rig, entries: Sequence[GraphEntry]) -> Iterator[None]:
+    """Replay every entry 250 times, each in its own thread, on two streams; the body runs meanwhile."""
     streams = [check(driver.cuStreamCreate(1)) for _ in range(2)]
-    events: list[Event] = []
-    registry = GraphExecRegistry(on_event=events.append)
-    specs = [_chain(Kernel(slot=slot, value=slot)) for slot in range(8)]
     failures: list[Exception] = []
 
     def replay(entry: GraphEntry, stream: Any) -> None:
@@ -289,22 +287,31 @@ def test_eight_threads_on_two_streams_launch_exactly_what_they_asked_for(rig: Ri
         except (DriverCallError, RegistryError) as error:
             failures.append(error)
 
+    rig._reset(("device",))
+    check(driver.cuStreamSynchronize(rig.stream))
+    threads = [Thread(target=replay, args=(entry, streams[index % 2])) for index, entry in enumerate(entries)]
+    for thread in threads:
+        thread.start()
+    yield
+    for thread in threads:
+        thread.join()
+    for stream in streams:
+        check(driver.cuStreamSynchronize(stream))
+        check(driver.cuStreamDestroy(stream))
+    assert failures == []
+
+
+def test_eight_threads_on_two_streams_launch_exactly_what_they_asked_for(rig: Rig) -> None:
+    """Each graph counts its launches in its own slot, so that one wrong launch shows in two counts."""
+    events: list[Event] = []
+    registry = GraphExecRegistry(on_event=events.append)
+    specs = [_chain(Kernel(slot=slot, value=slot)) for slot in range(8)]
     with _registered(rig, specs, registry) as entries:
-        rig._reset(("device",))
-        check(driver.cuStreamSynchronize(rig.stream))
-        threads = [Thread(target=replay, args=(entry, streams[index % 2])) for index, entry in enumerate(entries)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for stream in streams:
-            check(driver.cuStreamSynchronize(stream))
+        with _replayed_at_once(rig, entries):
+            pass
         seen = rig._fetch(("device",))
-        assert failures == []
         assert [_report(seen, slot)["launches"] for slot in range(8)] == [250] * 8
         assert (registry.stats().execs, registry.stats().launches) == (1, 2000)
-    for stream in streams:
-        check(driver.cuStreamDestroy(stream))
     assert sum(isinstance(event, StreamsSerialised) for event in events) == 1
 
 

@@ -4,19 +4,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
-from threading import Thread
 from typing import Any
 
 import pytest
-from cuda.bindings import driver
 
-from examples.recording.calls import CallError, check
+from examples.recording.calls import CallError
 from lab.build import BuiltGraph
 from lab.rig import Rig
 from lab.specs import GraphSpec, Kernel
-from sigcontract.errors import DriverCallError, RegistryError
 from sigcontract.registry import GraphEntry, GraphExecRegistry
-from tests.gpu.test_registry_gpu import _chain, _family, _fresh, _graphs, _replayed, _report
+from tests.gpu.test_registry_gpu import _chain, _family, _fresh, _graphs, _replayed, _replayed_at_once, _report
 
 #: Clusters of which kernels differ, each with functions that may have it and grids that hold it.
 CLUSTERS = ((2, 1, 1), (4, 1, 1), (8, 1, 1), (2, 2, 1))
@@ -127,23 +124,13 @@ def test_a_random_family_of_every_node_is_launched_right(rig: Rig, seed: int) ->
 
 
 def test_eight_threads_on_two_streams_launch_exactly_what_they_asked_for(rig: Rig) -> None:
-    """Graphs of two clusters on one executable; each counts its launches, clusters and grids in a slot of its own."""
-    streams = [check(driver.cuStreamCreate(1)) for _ in range(2)]
+    """Graphs of two clusters on one executable; each counts its launches, clusters and grids in its own slot."""
     kernels = [
         Kernel(slot=slot, value=slot, function="rep", cluster=(2, 1, 1), grid=(8 * slot + 8, 1, 1)) for slot in range(4)
     ] + [
         Kernel(slot=slot, value=slot, function="rep2", cluster=(4, 1, 1), grid=(8 * slot + 8, 1, 1))
         for slot in range(4, 8)
     ]
-    failures: list[Exception] = []
-
-    def replay(entry: GraphEntry, stream: Any) -> None:
-        try:
-            check(driver.cuCtxSetCurrent(rig.context))
-            for _ in range(250):
-                entry.replay(stream)
-        except (DriverCallError, RegistryError) as error:
-            failures.append(error)
 
     with (
         _graphs(rig, [_chain(kernel) for kernel in kernels]) as built,
@@ -151,18 +138,9 @@ def test_eight_threads_on_two_streams_launch_exactly_what_they_asked_for(rig: Ri
     ):
         entries = [registry.register(graph.handle) for graph in built]
         assert registry.stats().execs == 2
-        rig._reset(("device",))
-        check(driver.cuStreamSynchronize(rig.stream))
-        threads = [Thread(target=replay, args=(entry, streams[index % 2])) for index, entry in enumerate(entries)]
-        for thread in threads:
-            thread.start()
-        registry.seal()  # while they replay
-        for thread in threads:
-            thread.join()
-        for stream in streams:
-            check(driver.cuStreamSynchronize(stream))
+        with _replayed_at_once(rig, entries):
+            registry.seal()
         seen = rig._fetch(("device",))
-        assert failures == []
         assert (registry.stats().execs, registry.stats().launches) == (1, 2000)
         for slot, kernel in enumerate(kernels):
             report = _report(seen, slot)
@@ -172,5 +150,3 @@ def test_eight_threads_on_two_streams_launch_exactly_what_they_asked_for(rig: Ri
                 kernel.cluster[0],
                 kernel.grid[0],
             )
-    for stream in streams:
-        check(driver.cuStreamDestroy(stream))

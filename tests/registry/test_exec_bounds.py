@@ -28,7 +28,7 @@ class Peak(FakeDriver):
 
 
 def lone(rig: Rig, registry: GraphExecRegistry, *values: int, nodes: int = 1) -> list[GraphEntry]:
-    """Register graphs that share with none: each is compiled anew."""
+    """Register graphs that share with none: each is compiled again."""
     return [
         registry.register(rig.graph(value, nodes=nodes, function=rig.load("step", str(value))), f"graph {value}")
         for value in values

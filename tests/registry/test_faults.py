@@ -51,7 +51,7 @@ class Scenario:
         for value in (1, 2, 1, 3):
             yield lambda value=value: self.replay(value)  # type: ignore[misc]  # bound now
         if "policy" in OPTIONS[self.options]:
-            yield self.registry.seal  # which forms the groups anew
+            yield self.registry.seal  # which forms the groups again
         yield lambda: self.refused_replay(2)
         for value in (1, 2, 3):
             yield lambda value=value: self.replay(value)  # type: ignore[misc]  # bound now
@@ -141,7 +141,7 @@ def test_out_of_memory_on_instantiate_registers_nothing_and_the_next_try_works()
     registry.close()
 
 
-def test_a_failed_update_at_replay_makes_the_executable_anew_and_launches() -> None:
+def test_a_failed_update_at_replay_makes_the_executable_again_and_launches() -> None:
     rig = Rig()
     events: list[Event] = []
     registry = rig.registry(on_event=events.append)
@@ -157,7 +157,7 @@ def test_a_failed_update_at_replay_makes_the_executable_anew_and_launches() -> N
     registry.close()
 
 
-def test_a_failed_update_at_register_makes_the_executable_anew_and_keeps_the_graph_apart() -> None:
+def test_a_failed_update_at_register_makes_the_executable_again_and_keeps_the_graph_apart() -> None:
     rig = Rig()
     registry = rig.registry()
     first = registry.register(rig.graph(1), "one")
@@ -172,7 +172,7 @@ def test_a_failed_update_at_register_makes_the_executable_anew_and_keeps_the_gra
     registry.close()
 
 
-def test_an_executable_that_could_not_be_made_anew_is_made_at_the_next_replay() -> None:
+def test_an_executable_that_could_not_be_made_again_is_made_at_the_next_replay() -> None:
     rig = Rig()
     registry = rig.registry()
     first, second = (registry.register(rig.graph(value)) for value in (1, 2))
@@ -222,8 +222,8 @@ def test_a_failed_measurement_of_memory_fails_nothing() -> None:
     registry.close()
 
 
-def test_an_executable_that_could_not_be_made_anew_admits_nobody() -> None:
-    """Nothing could be tried on it; the next replay makes it anew."""
+def test_an_executable_that_could_not_be_made_again_admits_nobody() -> None:
+    """Nothing could be tried on it; the next replay makes it again."""
     rig = Rig(Refusing())
     with closed(rig.registry(), rig) as registry:
         first, _second = registry.register(rig.graph(1)), registry.register(rig.graph(2))

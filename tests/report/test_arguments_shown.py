@@ -45,7 +45,7 @@ FOUND = compare_dumps(
 )
 
 TEXT = """\
-updatable: 1 of 1 graph with findings
+updatable: findings in 1 of 1 graph
 verdicts hold for driver profile nvidia-h200-cuda-13.0
 
 g0: 6 nodes; update: updatable
@@ -57,9 +57,9 @@ g0: 6 nodes; update: updatable
       allocation, offset 8: pointer → free block, node 5
 
 memory.gone: updatable, documented
-  The address led to memory in use, and now leads to a free block, to a block of another graph's
-  pool, or to no allocation. The update applies it, and the launch then reads or writes memory that
-  something else may use. Keep the memory alive as long as the graph is replayed.
+  The address pointed to memory in use, and now points to a free block, to a block of another
+  graph's pool, or to no allocation. The update applies it, and the launch then reads or writes
+  memory that something else may use. Keep the memory alive as long as the graph is replayed.
 """  # noqa: RUF001  times, as people write it
 
 MARKDOWN = [

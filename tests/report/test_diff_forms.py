@@ -34,7 +34,7 @@ def drawn(old: SignatureDump, new: SignatureDump) -> str:
 STACKS = compared(dump(graph(*LAYER * 24)), dump(graph(*CHANGED * 24)))
 
 GOLDEN_STACKS = """\
-stale: 1 of 1 graph with findings
+stale: findings in 1 of 1 graph
 verdicts hold for driver profile nvidia-h200-cuda-13.0
 
 g0: 216 nodes; update: stale (kernel.cluster-dim)
@@ -46,13 +46,13 @@ g0: 216 nodes; update: stale (kernel.cluster-dim)
 
 kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
-  upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the
+  upload or launch. The update reports SUCCESS, but the exec keeps launching the old cluster; even the
   profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does
-  not run at all. Instantiate anew.
+  not run at all. Instantiate a new exec.
 """  # noqa: RUF001  times, as people write it
 
 GOLDEN_VERDICTS = """\
-stale: 1 of 1 graph with findings
+stale: findings in 1 of 1 graph
 verdicts hold for driver profile nvidia-h200-cuda-13.0
 
 g0: stale, 216 nodes
@@ -72,13 +72,13 @@ g0: stale, 216 nodes
 
 kernel.cluster-dim: stale, measured
   The effective cluster (the attribute, or what __cluster_dims__ compiled in) is fixed at the exec's first
-  upload or launch. The update reports SUCCESS and the exec keeps launching the old cluster; even the
+  upload or launch. The update reports SUCCESS, but the exec keeps launching the old cluster; even the
   profiler's record names the new one. If the grid is not a multiple of the stored cluster, the kernel does
-  not run at all. Instantiate anew.
+  not run at all. Instantiate a new exec.
 """  # noqa: RUF001  times, as people write it
 
 GOLDEN_INSERTED = """\
-rejected: 1 of 1 graph with findings, 1 finding on the environment
+rejected: findings in 1 of 1 graph, 1 finding about the environment
 verdicts hold for driver profile nvidia-h200-cuda-13.0
 
 environment
@@ -92,7 +92,7 @@ g0: 18 → 19 nodes; update: rejected (node.added)
 """
 
 GOLDEN_UNKNOWN = """\
-undetermined: 2 of 2 graphs with findings
+undetermined: findings in 2 of 2 graphs
 verdicts hold for driver profile nvidia-h200-cuda-13.0
 
 g0, g1: 9 nodes; update: undetermined (kernel.attribute-unknown, function.code-unknown)
@@ -103,11 +103,11 @@ kernel.attribute-unknown: undetermined, reported
   The value of this attribute is unknown on at least one side (unreadable, unsupported, or not queried). The
   driver may keep the old value and report success; a stale preferred cluster hangs devices that follow it
   (GB300). The same function does not prove the same value. Record with observation (sigcontract record),
-  which reads it at the launch, or pass a profile of this driver (--profile, sigcontract doctor).
+  which reads the value at the launch, or pass a profile of this driver (--profile, sigcontract doctor).
 
 function.code-unknown: undetermined, measured
   The machine code of at least one side was not observed, and nothing else proves across processes that two
-  kernels of one name are one function. Record with observation (sigcontract record).
+  kernels of one name are the same function. Record with observation (sigcontract record).
 """
 
 
@@ -275,12 +275,12 @@ def test_annotations_come_worst_first_with_the_reason() -> None:
         "::notice title=updatable%3A kernel.grid-dim::g0: nodes[4].grid_dim and 23 more (scale): "
         "8x1x1 → 16x1x1%0AThe update applies the grid, in blocks."
     )
-    assert shown[2:] == ["::notice title=sigcontract diff::stale: 1 of 1 graph with findings"]
+    assert shown[2:] == ["::notice title=sigcontract diff::stale: findings in 1 of 1 graph"]
 
 
 def test_markdown_is_a_heading_and_a_table() -> None:
     assert markdown.diff_markdown(STACKS.diff) == (
-        "## sigcontract diff: stale: 1 of 1 graph with findings\n"
+        "## sigcontract diff: stale: findings in 1 of 1 graph\n"
         "\n"
         "verdicts hold for driver profile nvidia-h200-cuda-13.0\n"
         "\n"

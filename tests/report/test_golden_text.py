@@ -32,7 +32,7 @@ def test_causes_come_first(golden: Path) -> None:
     assert lines_of(dump(build.graph(NORM, wider)), golden)[:7] == [
         "graph 'g0': differs from the golden",
         "",
-        "updatable: 1 of 1 graph with findings",
+        "updatable: findings in 1 of 1 graph",
         "without a driver profile, effects that need a measurement are undetermined (--profile, sigcontract doctor)",
         "",
         "g0: 2 nodes; update: updatable",

@@ -39,7 +39,7 @@ share: 3 graphs, 2 executables (1 fewer, 350 kB to 2.7 MB)
       nodes[0].attributes[cluster_dimension] none → 2x1x1  stale  kernel.cluster-dim, at 264 nodes
 
 memory is an estimate, low: 350 kB per executable of 264 nodes, measured on an H200 under driver 580.159.04; \
-high: 10,240 bytes a node, as CCCL reckons
+high: 10,240 bytes per node, as CCCL estimates
 launches of one executable are serialized: graphs of one group that run concurrently on several streams wait for \
 each other; dumps do not record streams, so check before you share
 """

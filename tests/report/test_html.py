@@ -219,7 +219,7 @@ def test_the_summary_causes_and_rules_are_there_without_the_script() -> None:
     wider = replace(GEMM, grid_dim=sc.Dim3(x=64, y=1, z=1))
     html = diff_html(compare_dumps(dump(build.graph(*[NORM, GEMM] * 24)), again(build.graph(*[NORM, wider] * 24))))
     texts = Page(html).texts
-    assert "updatable: 1 of 1 graph with findings" in texts
+    assert "updatable: findings in 1 of 1 graph" in texts
     row = texts[texts.index("where") + 1 :]
     assert row[:6] == ["updatable", "g0", "gemm", "grid 8x1x1 → 64x1x1", "24", "1, 3, … 47 (every 2nd)"]
     assert "kernel.grid-dim" in texts

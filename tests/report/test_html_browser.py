@@ -199,7 +199,7 @@ def test_print_leaves_out_what_is_clicked_and_keeps_the_marks(browser: Browser, 
 
 def test_without_scripts_the_summary_and_the_changes_are_there(browser: Browser, file: Path) -> None:
     plain = Opened(browser, file, java_script_enabled=False)
-    assert plain.texts("header p")[0].startswith("rejected: 1 of 1 graph with findings")
+    assert plain.texts("header p")[0].startswith("rejected: findings in 1 of 1 graph")
     assert len(plain.texts("#causes tbody tr")) == 2
     assert plain.texts("#filter") == []
     plain.page.context.close()

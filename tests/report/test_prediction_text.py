@@ -19,7 +19,7 @@ def shown(held: GraphSignature, candidate: GraphSignature, label: str = "b", fix
 def test_what_is_stale_is_listed_before_what_is_updated() -> None:
     lines = shown(graph(kernel()), graph(kernel(cluster(2), grid=9)), fixed="a").splitlines()
     assert lines[:4] == [
-        "a → b: stale: the driver reports SUCCESS and keeps launching old values: instantiate anew",
+        "a → b: stale: the driver reports SUCCESS but keeps launching old values: instantiate a new executable",
         "first launched with a, whose values can stay stale",
         "cuGraphExecUpdate: SUCCESS (0)",
         "without a driver profile, effects that need a measurement are undetermined (--profile)",

@@ -24,7 +24,7 @@ profile = "nvidia-h200-cuda-13.0"
 
 [[suppress]]
 rule = "kernel.cluster-dim"
-reason = "instantiated anew at each launch"
+reason = "a new executable for each launch"
 expires = 2999-12-31
 stale = true
 
@@ -65,7 +65,7 @@ def test_what_stale_passes_is_counted_in_every_form_that_has_a_summary(forms: di
     ]
     passed = "\n".join(element.text or "" for element in ET.fromstring(forms["junit"]).iter("system-out"))  # noqa: S314
     assert "passes: kernel.cluster-dim: g0: nodes[0].attributes[cluster_dimension] (gemm): " in passed
-    assert ": stale: instantiated anew at each launch (until 2999-12-31)" in passed
+    assert ": stale: a new executable for each launch (until 2999-12-31)" in passed
 
 
 def test_an_unused_suppression_is_a_remark_at_its_line_in_every_form(forms: dict[str, str]) -> None:

@@ -22,6 +22,8 @@ from tests.compare.dumps import kernel
         (".context", None, None),
         (".attributes[cluster_scheduling_policy_preference]", 1, "spread"),
         (".memory_type", 77, 77),
+        (".attributes[access_policy_window].hit_property", 2, "persisting"),
+        (".attributes[access_policy_window].hit_ratio_bits", 0x3F000000, "0x3f000000 (0.5)"),
         (".grid_dim", "8x1x1", "8x1x1"),
         (".width", 64, 64),
     ],

@@ -388,7 +388,7 @@ def record_to(  # noqa: PLR0913  keyword arguments, one per option
         As `RecordOptions`.
     arguments
         Whether to record what kernels are passed: every byte of their scalars and structs, which may hold secrets, and
-        the allocations that pointers lead into, with the blocks of PyTorch's allocator.
+        the allocations that pointers point into, with the blocks of PyTorch's allocator.
     redact
         Whether to leave the values and addresses of arguments out of the file, and keep their layout, the allocations
         and the offsets into them.

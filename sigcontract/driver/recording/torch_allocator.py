@@ -1,4 +1,4 @@
-"""The blocks of PyTorch's caching allocator, which outlive their tensors: an address may lead into a freed one.
+"""The blocks of PyTorch's caching allocator, which outlive their tensors: an address may point into a freed one.
 
 Imports no torch: a program that has not imported it has no blocks.
 """

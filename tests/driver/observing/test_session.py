@@ -156,7 +156,7 @@ def test_a_kernel_node_may_be_added_by_the_general_call(seen: Observations, prog
     assert seen.attributes(0x70) == OFF
 
 
-def test_nodes_of_a_graph_that_is_captured_into_anew_are_not_known(seen: Observations, program: FakeProgram) -> None:
+def test_nodes_of_a_graph_that_is_captured_into_again_are_not_known(seen: Observations, program: FakeProgram) -> None:
     graph, (node,) = program.capture([PREFERRED])
     program.cupti.api("cuStreamBeginRecaptureToGraph", 1, 2, graph, 0, 0)
     program.launch(1, CLUSTER)
