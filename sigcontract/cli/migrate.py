@@ -79,6 +79,6 @@ def _lines(left_out: Mapping[str, int], version: int) -> Iterator[str]:
     """Yield the fields that the written version lacks, and the consequence."""
     if not left_out:
         return
-    yield f"left out, since version {version} has no field for them (with the number of values):"
+    yield f"left out, because version {version} has no field for them (with the number of values):"
     yield from (f"  {field}  {count}" for field, count in left_out.items())
-    yield "readers of the file see values that were left out as unknown; unknown values never match"
+    yield "readers of the file see these values as unknown; unknown values never match"

@@ -59,7 +59,9 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Predict and show."""
     if len(args.dumps) > 2:  # noqa: PLR2004  one with the held graph, one with the candidate
-        raise UsageError("predict takes one dump, or two of one process: of --held, then of --candidate")
+        raise UsageError(
+            "predict takes one dump, or two of one process: first that of --held, then that of --candidate"
+        )
     dumps = [load(path, expect=SignatureDump) for path in args.dumps]
     first, last = dumps[0], dumps[-1]
     if first is not last:

@@ -82,21 +82,21 @@ def register(subparsers: Subparsers) -> None:
         "--code",
         choices=("images", "all", "none"),
         default="images",
-        help="where machine code is read from: images that the program loads, as JIT compilers do; all: also fat "
-        "binaries and PTX, which may lock up a program with threads (docs/observe.md); none (default: %(default)s)",
+        help="machine code to read. images: images that the program itself loads, as JIT compilers do; all: also fat "
+        "binaries and PTX, which can deadlock a multithreaded program (docs/observe.md); none (default: %(default)s)",
     )
     parser.add_argument(
         "--arguments",
         action="store_true",
         help="record arguments of kernels: every byte of every scalar and struct, which may hold secrets such as keys, "
-        "prompt lengths or sampling seeds, and the allocation that each pointer leads into; no contents of memory. "
+        "prompt lengths or sampling seeds, and the allocation that each pointer points into; never contents of memory. "
         "Reading a graph takes two to three times as long",
     )
     parser.add_argument(
         "--redact",
         action="store_true",
-        help="with --arguments: leave values and addresses of arguments out of the dump; sizes, offsets, allocations "
-        "and which words are pointers stay",
+        help="with --arguments: omit values and addresses of arguments from the dump; sizes, offsets, allocations and "
+        "the positions of pointers are kept",
     )
     parser.add_argument("--no-host", action="store_true", help="omit host and process id from the dumps")
     parser.add_argument(
@@ -110,7 +110,7 @@ def register(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="MODULE",
-        help="start at the import of this module instead of a known user of CUDA; may be repeated",
+        help="start recording at the import of this module instead of a library known to use CUDA; may be repeated",
     )
     parser.add_argument("--report", metavar="FILE", type=Path, help="also write what was recorded as JSON")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -152,7 +152,7 @@ def _do(action: _Action, pending: _Pending) -> None:
     try:
         pending.path.unlink()
     except OSError as error:
-        msg = f"cannot delete {pending.path}: {error.strerror}; check who may write there"
+        msg = f"cannot delete {pending.path}: {error.strerror}; check the permissions of its directory"
         raise FileError(msg, file=str(pending.path)) from error
 
 

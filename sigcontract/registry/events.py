@@ -176,8 +176,8 @@ class HandleReused(Event, frozen=True, kw_only=True, tag="handle_reused"):
 
     def __str__(self) -> str:
         return (
-            f"{self.label}: handle {self.handle:#x} was {self.before} and is now {self.now}, so a module was unloaded; "
-            "graphs registered with the old function must not be replayed"
+            f"{self.label}: handle {self.handle:#x} was {self.before} and is now {self.now}: a module was unloaded; "
+            "do not replay graphs that were registered with the old function"
         )
 
 

@@ -115,7 +115,7 @@ class Placement:
         Raises
         ------
         RegistryError
-            It cannot be proved the same as any graph, and the registry raises in that case (``undetermined``).
+            It cannot be proven the same as any graph, and the registry raises in that case (``undetermined``).
         DriverCallError
             The driver failed; the state is unchanged.
         """

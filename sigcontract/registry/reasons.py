@@ -40,7 +40,7 @@ class Reason(Record, frozen=True, kw_only=True):
         ],
         Meta(
             description="first: first of its group; shares: predicted safe and accepted by the driver; single-exec: "
-            "CUDA allows one executable; undetermined: cannot be proved safe; predicted: the update would be refused "
+            "CUDA allows one executable; undetermined: cannot be proven safe; predicted: the update would be refused "
             "or leave something stale; refused: by the driver at register; update-failed: the driver failed at "
             "register, or there was no executable to try; unverified: stand-in kernels do not confirm an update "
             "that the driver accepted; fallback: refused at replay."
@@ -76,8 +76,8 @@ def shares(judgement: Judgement, first: str) -> Reason:
 
 
 def unproved(findings: tuple[Finding, ...]) -> Reason:
-    """Return the reason of a graph with unknowns, which cannot be proved the same as any graph, even itself."""
-    message = f"cannot be proved the same as any graph{_worst(findings)}"
+    """Return the reason of a graph with unknowns, which cannot be proven the same as any graph, not even itself."""
+    message = f"cannot be proven the same as any graph{_worst(findings)}"
     return Reason(code="undetermined", message=message, findings=findings)
 
 
@@ -97,7 +97,7 @@ def not_joined(judgement: Judgement, first: str) -> Reason:
         message = f"the driver refused an update of the executable of {first}: {_refusal(judgement.outcome)}"
         return Reason(code="refused", message=message, findings=prediction.findings)
     if prediction.result is None or prediction.verdict.safe or prediction.verdict is Verdict.UNDETERMINED:
-        message = f"an update of the executable of {first} cannot be proved safe{_worst(prediction.findings)}"
+        message = f"an update of the executable of {first} cannot be proven safe{_worst(prediction.findings)}"
         return Reason(code="undetermined", message=message, findings=prediction.findings)
     message = f"an update of the executable of {first} is predicted {prediction.verdict}{_worst(prediction.findings)}"
     return Reason(code="predicted", message=message, findings=prediction.findings)
@@ -106,9 +106,9 @@ def not_joined(judgement: Judgement, first: str) -> Reason:
 def fallback(outcome: UpdateOutcome, first: str) -> Reason:
     """Return the reason of a graph whose update the driver refused at replay."""
     if outcome is UNVERIFIED:
-        message = f"the driver accepted at replay an update of the executable of {first} that is not confirmed"
+        message = f"at replay the driver accepted an update of the executable of {first} that is not confirmed"
         return Reason(code="unverified", message=message, findings=())
-    message = f"the driver refused at replay an update of the executable of {first}: {_refusal(outcome)}"
+    message = f"at replay the driver refused an update of the executable of {first}: {_refusal(outcome)}"
     return Reason(code="fallback", message=message, findings=())
 
 

@@ -98,7 +98,7 @@ class GraphExecRegistry:
     profile
         Driver profile; by default the shipped one of the running driver and device.
     on_undetermined
-        What to do with a graph that cannot be proved the same as any: ``own-exec`` or ``raise``.
+        What to do with a graph that cannot be proven the same as any: ``own-exec`` or ``raise``.
     on_event
         Called with every `sigcontract.registry.events.Event`, after the work and with no lock held. Its exceptions
         propagate from the call that caused the event.
@@ -215,7 +215,7 @@ class GraphExecRegistry:
         Raises
         ------
         RegistryError
-            The registry is sealed, closed or of the parent process; or the graph cannot be proved the same as any,
+            The registry is sealed, closed or of the parent process; or the graph cannot be proven the same as any,
             and ``on_undetermined`` is ``raise``.
         GraphReadError
             The object is not a graph, or cannot be read.

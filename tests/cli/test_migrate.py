@@ -119,6 +119,6 @@ def test_an_older_version_lists_what_it_leaves_out(tmp_path: Path, capsys: pytes
     target.unlink()
     assert main(["migrate", str(source), str(target), "--to-version", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "left out, since version 1 has no field for them (with the number of values):"
+    assert lines[1] == "left out, because version 1 has no field for them (with the number of values):"
     assert "  graphs.graph.nodes.func  3" in lines
-    assert lines[-1] == "readers of the file see values that were left out as unknown; unknown values never match"
+    assert lines[-1] == "readers of the file see these values as unknown; unknown values never match"

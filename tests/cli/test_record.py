@@ -439,7 +439,7 @@ def test_an_interpreter_without_sigcontract_says_so(setting: Setting) -> None:
         (["-o", "{}"], "no program given; put it after --, as in: sigcontract record -o dumps -- python x.py"),
         (["-o", "{}", "-m"], "-m needs a module name; `sigcontract record --help` shows the usage"),
         (["-o", "{}", "--label", "{size}", "--", "true"], "a label has no field 'size'"),
-        (["-o", "{}", "--redact", "--", "true"], "redact leaves out values of arguments, and none are recorded"),
+        (["-o", "{}", "--redact", "--", "true"], "redact applies to arguments, and none are recorded"),
         (
             ["-o", "{}", "--signal", "SIGNONE", "--", "true"],
             "no signal 'SIGNONE'; use one such as SIGUSR2, or none",
@@ -600,7 +600,9 @@ def test_a_report_that_cannot_be_read_costs_the_program_no_status(setting: Setti
     ended = setting.run(setting.command(program))
     assert ended.returncode == 17
     assert ended.stderr.count("its report cannot be read (") == 3
-    assert "if the program has another release of sigcontract than this command, install the same one" in ended.stderr
+    assert (
+        "if the program uses another release of sigcontract than this command, install the same release" in ended.stderr
+    )
 
 
 def test_a_closed_standard_error_costs_the_program_no_status(setting: Setting) -> None:

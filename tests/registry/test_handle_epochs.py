@@ -93,7 +93,7 @@ def test_a_graph_of_a_handle_that_came_back_never_joins_the_graphs_of_the_old_fu
         assert rig.execs() == 3
     warnings = [str(event) for event in events if isinstance(event, HandleReused)]
     assert warnings[0] == (
-        f"#1: handle {rig.step:#x} was step and is now another, so a module was unloaded; "
-        "graphs registered with the old function must not be replayed"
+        f"#1: handle {rig.step:#x} was step and is now another: a module was unloaded; "
+        "do not replay graphs that were registered with the old function"
     )
     assert len(warnings) == 2

@@ -37,7 +37,7 @@ def test_what_is_unknown_is_undetermined_and_names_the_first_unknown() -> None:
     prediction = predict_update(graph(kernel(function=BLACKWELL)), graph(kernel(function=BLACKWELL)), None)
     reason = reasons.not_joined(Judgement(prediction), "one")
     assert reason.code == "undetermined"
-    assert str(reason).startswith("an update of the executable of one cannot be proved safe: nodes[0].attributes[")
+    assert str(reason).startswith("an update of the executable of one cannot be proven safe: nodes[0].attributes[")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_where_it_cannot_be_read_whether_the_device_updates_nothing_is_shared() 
             (
                 "undetermined",
                 (
-                    "cannot be proved the same as any graph: nodes[0].attributes[device_updatable_kernel_node] "
+                    "cannot be proven the same as any graph: nodes[0].attributes[device_updatable_kernel_node] "
                     "kernel.attribute-unknown, unreadable -> unreadable"
                 ),
             )

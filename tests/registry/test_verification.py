@@ -84,7 +84,7 @@ def test_a_driver_that_stops_carrying_updates_out_is_caught_at_the_first_replay_
         assert rig.ran()[-2:] == [1, 1]
         assert (first.reason.code, first.shares_with) == ("unverified", ())
         assert str(first.reason) == (
-            "the driver accepted at replay an update of the executable of one that is not confirmed"
+            "at replay the driver accepted an update of the executable of one that is not confirmed"
         )
         assert not any(isinstance(event, FellBack) for event in events)
         assert rig.replayed(second.replay) == {2}

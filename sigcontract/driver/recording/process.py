@@ -187,8 +187,8 @@ def _report_in(path: Path) -> ProcessReport:
         return msgspec.json.decode(path.read_bytes(), type=ProcessReport)
     except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         problem = (
-            f"its report cannot be read ({error}); if the program has another release of sigcontract than "
-            "this command, install the same one; any dumps it wrote are in the directory"
+            f"its report cannot be read ({error}); if the program uses another release of sigcontract "
+            "than this command, install the same release for both; dumps that it wrote are in the directory"
         )
         return _failed(problem, process_id=_process_id(path), program="python")
 

@@ -75,7 +75,7 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """Raise UsageError if an option is unknown, or has no effect."""
         check_label(self.label)
         if self.redact and not self.arguments:
-            raise UsageError("redact leaves out values of arguments, and none are recorded; ask for arguments as well")
+            raise UsageError("redact applies to arguments, and none are recorded; record arguments as well")
 
 
 class Recorder:

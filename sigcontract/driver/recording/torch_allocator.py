@@ -103,8 +103,8 @@ def torch_blocks(graph: object = None) -> TorchBlocks | None:
         return TorchBlocks(cuda.memory_snapshot(), _graph_pool(graph))
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:  # its format is not documented
         msg = (
-            f"PyTorch's allocator gives no readable snapshot ({type(error).__name__}: {error}), so it is not known "
-            "which block an address is in; PYTORCH_CUDA_ALLOC_CONF=backend:native has one"
+            f"PyTorch's allocator gives no readable snapshot ({type(error).__name__}: {error}), so the blocks of "
+            "addresses are unknown; set PYTORCH_CUDA_ALLOC_CONF=backend:native, which has one"
         )
         raise DriverError(msg) from error
 

@@ -252,7 +252,7 @@ def test_redacted_values_are_not_in_the_file(
 
 def test_nothing_to_redact_is_refused_before_anything_starts(path: Path, cupti: FakeCupti) -> None:
     with pytest.raises(
-        UsageError, match="redact leaves out values of arguments, and none are recorded; ask for arguments as well"
+        UsageError, match="redact applies to arguments, and none are recorded; record arguments as well"
     ):
         record_to(path, redact=True)
     assert cupti.callback is None
