@@ -31,7 +31,7 @@ class Counted(ParameterLayout, frozen=True, kw_only=True):
         return (self.offset_bytes, self.size_bytes) == (other.offset_bytes, other.size_bytes)
 
     def __hash__(self) -> int:
-        raise NotImplementedError("no record is hashed")
+        raise AssertionError("no record is hashed")
 
 
 COUNT = [0]
