@@ -1,4 +1,4 @@
-"""Findings whose texts are bounded, for documents that repeat them: what two texts differ in stays."""
+"""Findings whose texts are bounded, for documents that repeat them: the text around a difference is kept."""
 
 from collections.abc import Iterable
 from hashlib import sha256
