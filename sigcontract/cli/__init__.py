@@ -1,4 +1,4 @@
-"""The commands; the rules they apply live in the rooms below."""
+"""The commands. The rules that they apply live in the packages below."""
 
 from sigcontract.doors import attach
 

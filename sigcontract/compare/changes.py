@@ -1,4 +1,4 @@
-"""Differences between two graphs, equal ones merged, with their nodes."""
+"""Differences between two graphs; equal ones are merged, with their nodes."""
 
 from collections.abc import Hashable
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""What differs between two graphs, as values, and the changes that are of a graph as a whole."""
+"""Differences between two graphs as values, including changes of a graph as a whole."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""How two graphs differ: their nodes aligned, every difference with the nodes that it is at."""
+"""How two graphs differ: align their nodes, and list every difference with its nodes."""
 
 from collections import Counter
 from collections.abc import Iterator

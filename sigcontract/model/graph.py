@@ -108,13 +108,13 @@ NodeSignature = Annotated[NodeRecord, TaggedUnion()]
 class GraphSignature(Record, frozen=True, kw_only=True):
     """The signature of a CUgraph: the definition, not an executable.
 
-    The driver pairs the nodes of an update by both orders, so both are part of the record; sorting either calls
-    graphs equal that the driver refuses (measured, H200, driver 580).
+    The driver pairs the nodes of an update by both orders, so both are part of the record; sorting either would make
+    graphs equal that the driver rejects (measured, H200, driver 580).
 
     Raises
     ------
     InvariantError
-        The number of dependency lists is not that of nodes, an edge leads to a missing node, or edges form a cycle.
+        There is not one dependency list per node, an edge leads to a missing node, or edges form a cycle.
     """
 
     nodes: Annotated[tuple[NodeRecord, ...], Meta(description="Nodes in the driver's order (cuGraphGetNodes).")]

@@ -154,9 +154,9 @@ class SignatureRegistry:
         return self._grouping.add(self._labelled(signature, label), alone)
 
     def seal(self) -> None:
-        """End registration; under ``share-updatable``, form the fewest groups of which every update is safe.
+        """End registration; under ``share-updatable``, form the fewest groups in which every update is safe.
 
-        May be repeated. Groups that `register` returned before are not those of `groups` afterwards.
+        May be repeated. Under ``share-updatable``, `groups` then has new groups, not those that `register` returned.
         """
         if not self.sealed:
             self._grouping.seal()
@@ -196,8 +196,8 @@ class SignatureRegistry:
         Parameters
         ----------
         nearest
-            Most groups of one graph to search for a closest match. Each is compared with the few graphs most similar by
-            node types and names.
+            The most groups of one graph for which to search a closest match. Each is compared with the few graphs most
+            similar by node types and names.
         """
         groups = self._grouping.groups
         singletons = tuple(group.index for group in groups if len(group) == 1)

@@ -1,4 +1,4 @@
-"""Which nodes look alike to a reader, so that layers fold that differ in nothing but their kernels' numbers."""
+"""Which nodes look alike to a reader: layers that differ only in the numbers of their kernels are folded."""
 
 import re
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The arguments of a graph's kernels, and where its addresses lead, as values and as lines of text."""
+"""The arguments of a graph's kernels, and what its addresses point to, as values and as lines of text."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Numbers for records by what they hold, so that rows of nodes are compared and folded by small numbers."""
+"""Numbers for records by their content, so that rows of nodes are compared and folded by small numbers."""
 
 from typing import Any
 

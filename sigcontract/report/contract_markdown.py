@@ -1,4 +1,4 @@
-"""A dump held against a contract, as Markdown: for a pull request or a job's summary."""
+"""The check of a dump against a contract, as Markdown: for a pull request or a job summary."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A dump held against a contract, as text: what does not hold first, each with its line, then what is suppressed."""
+"""The check of a dump against a contract, as text: failed checks first, each with its line, then suppressions."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap

@@ -1,4 +1,4 @@
-"""What many nodes have in common, which ``show`` prints once and not in each row."""
+"""What many nodes have in common, which ``show`` prints once instead of in each row."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One graph in some lines, layers folded: what a message shows of it."""
+"""One graph in a few lines, with layers folded, for messages."""
 
 from itertools import islice
 from typing import Final

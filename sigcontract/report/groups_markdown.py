@@ -1,4 +1,4 @@
-"""Groups of graphs that could share an executable, as Markdown."""
+"""Groups of graphs that can share an executable, as Markdown."""
 
 from collections.abc import Iterator
 

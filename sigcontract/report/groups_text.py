@@ -1,4 +1,4 @@
-"""Groups of graphs that could share an executable, as text for people."""
+"""Groups of graphs that can share an executable, as text for people."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap

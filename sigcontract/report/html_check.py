@@ -1,4 +1,4 @@
-"""A dump held against a contract, as one HTML page: what does not hold, each difference, both graphs side by side."""
+"""The check of a dump against a contract, as one HTML page: failed checks, differences, both graphs side by side."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Many dumps held against each other as one HTML page: the matrix of ranks, who deviates in what, what is missing."""
+"""The comparison of many dumps as one HTML page: the matrix of ranks, which rank deviates in what, what is missing."""
 
 from collections.abc import Iterator
 from typing import Final

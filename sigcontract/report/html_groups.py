@@ -1,4 +1,4 @@
-"""Groups of graphs that could share an executable, as one HTML page."""
+"""Groups of graphs that can share an executable, as one HTML page."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

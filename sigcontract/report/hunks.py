@@ -1,4 +1,4 @@
-"""The stretches of two graphs around what differs: rows of nodes, some above and below a change, layers once."""
+"""The stretches of two graphs around their changes: rows of nodes with context, each layer once."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""What a comparison that found nothing did not look at, and which policy would."""
+"""What a comparison without differences did not compare, and which policy does."""
 
 from sigcontract.model import DumpDiff
 

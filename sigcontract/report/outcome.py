@@ -1,4 +1,4 @@
-"""The result of one run of a command, in the one shape that every output draws: cases, and what was found in each."""
+"""The result of one command run in the shape that every output draws: cases, with the findings of each."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""The forms that a result can be written in: one table, of a name and what draws it."""
+"""The output formats of a result: one table of names and the functions that draw them."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""What text is written on: how wide, whether in colour, and how lines are broken."""
+"""The page that text is written on: its width, its colours, and how lines are broken."""
 
 import re
 from collections.abc import Iterator

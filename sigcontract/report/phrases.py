@@ -1,4 +1,4 @@
-"""Words that every form of a report shares: values, counts, verdicts, and one sentence on the whole."""
+"""Phrases that all report formats share: values, counts, verdicts, and the summary line."""
 
 import re
 from collections.abc import Sequence

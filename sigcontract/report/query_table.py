@@ -1,4 +1,4 @@
-"""The answer to a query as a table for people."""
+"""The result of a query as a table for people."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Results as SARIF 2.1.0, for GitHub code scanning and what else reads it."""
+"""Results as SARIF 2.1.0, for GitHub code scanning and other readers."""
 
 import os
 from hashlib import sha256

@@ -60,7 +60,7 @@ class ExecState:
     kernels
         State of each kernel node of ``held``, by path.
     unproven
-        Why the history proves nothing, or None. A new executable starts afresh.
+        Why the history proves nothing, or None. A new executable has no history.
     """
 
     held: "GraphSignature"
@@ -96,9 +96,9 @@ class ExecState:
     def updated(
         self, candidate: "GraphSignature", profile: "DriverProfile | None" = None, *, flags: int = 0
     ) -> "ExecState":
-        """Return the state after an accepted update. A refused one does not change the state.
+        """Return the state after an accepted update. A rejected update does not change the state.
 
-        After an accepted update that the rules call refused, the history proves nothing.
+        If the driver accepted an update that the rules call rejected, the history proves nothing.
 
         Parameters
         ----------
@@ -117,8 +117,8 @@ class ExecState:
     def after_other_work(self) -> "ExecState":
         """Return the state once other work ran on the device since the last launch, before or after an update.
 
-        Other work is a kernel that is launched by itself, or a memset or copy in device memory of 512 KiB or more. The
-        nodes of a graph are none, of this executable or another: they leave what an executable keeps as it is.
+        Other work is a kernel launched outside graphs, or a memset or copy of 512 KiB or more in device memory. Nodes
+        of graphs do not count, neither of this executable nor of another: they do not change what an executable keeps.
 
         Without it, an update is safe only if the next launch is right whether or not other work ran.
         """

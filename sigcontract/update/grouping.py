@@ -1,4 +1,4 @@
-"""Graphs grouped under a policy: the one engine that `SignatureRegistry` and ``sigcontract groups`` ask."""
+"""Graphs grouped under a policy: the one engine behind `SignatureRegistry` and ``sigcontract groups``."""
 
 from collections import Counter
 from collections.abc import Iterator

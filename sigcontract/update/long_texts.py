@@ -1,4 +1,4 @@
-"""Texts made of what a dump holds, cut to what a document takes: what two of them differ in stays."""
+"""Texts made of what a dump holds, cut to the size a document takes: the text around a difference is kept."""
 
 from collections.abc import Iterable
 from hashlib import sha256

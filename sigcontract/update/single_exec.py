@@ -1,4 +1,4 @@
-"""Graphs of which CUDA allows only one executable, so they share none."""
+"""Graphs that CUDA allows only one executable, so they share none."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple

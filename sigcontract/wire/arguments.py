@@ -1,4 +1,4 @@
-"""Dumps with arguments of kernels: what an older version refuses, and what is taken out of one before it is shared."""
+"""Dumps with arguments of kernels: what an older version refuses, and what redaction removes."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final

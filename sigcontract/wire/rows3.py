@@ -1,4 +1,4 @@
-"""Rows of the tables of a version 3 dump: what generators of types can take as it is.
+"""Rows of the tables of a version 3 dump: in a form that type generators handle.
 
 No value is one of several types without a tag. What a tag selects is under the name of the tag, so that a generator
 without unions (quicktype) keeps the types apart as well. A record that is not known is left out, not null: a schema

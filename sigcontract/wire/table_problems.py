@@ -1,4 +1,4 @@
-"""Contradictions that the tables of versions 2 and 3 of the dump may have alike."""
+"""Contradictions that tables of versions 2 and 3 of the dump can both have."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

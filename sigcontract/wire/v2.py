@@ -1,4 +1,4 @@
-"""sigcontract.dump version 2: a header that is readable alone, then tables."""
+"""sigcontract.dump version 2: a header that can be read without the rest, then tables."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain

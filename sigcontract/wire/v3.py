@@ -1,4 +1,4 @@
-"""sigcontract.dump version 3, a draft: version 2 in tables that generators of types can take as they are."""
+"""sigcontract.dump version 3, a draft: version 2 in tables that type generators handle."""
 
 from functools import cache, partial
 from itertools import chain
