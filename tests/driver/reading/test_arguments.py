@@ -375,6 +375,19 @@ def test_memory_of_the_graph_itself_is_an_allocation_before_a_launch(workshop: W
     assert (target.offset_bytes, target.allocation.device_ordinal) == (32, 0)
 
 
+def test_memory_of_the_graph_comes_before_an_allocation_around_it(fake: FakeDriver) -> None:
+    start = allocate(fake, 0, 4096)
+    table = AllocationTable(fake.driver(), None)
+    table.add_graph_memory(start + 1024, 512, 0)
+    inside = (start + 1024, start + 1535)
+    outside = (start, start + 1023, start + 1536)
+    found = table.pointers([*outside, *inside])
+    assert {word: target and target.allocation.address for word, target in found.items()} == {
+        **dict.fromkeys(outside, start),
+        **dict.fromkeys(inside, start + 1024),
+    }
+
+
 def test_blocks_of_an_allocator_are_joined(workshop: Workshop) -> None:
     address = workshop.memory(256)
     graph = workshop.graph()
