@@ -19,6 +19,10 @@ _MOST_ENTRIES = 8
 #: Parameters this close together lie on pages that hold one of them, so the bytes between can be read as well.
 _LARGEST_GAP_BYTES = 256
 _WORD = Struct("<Q")
+#: Two entries and the end.
+_LIST = Struct("<5Q")
+_Entries = c_char * _LIST.size
+_PAGE_BYTES = 4096
 
 
 class ParameterBuffer:
@@ -49,9 +53,14 @@ class ParameterBuffer:
         self._pointers = c_char * (POINTER_BYTES * len(self._layout))
         self._packed = c_char * max(self.size_bytes - start, 0)
         self._whole = c_char * max(self.size_bytes, 0)
-        # An array of pointers as one integer, 64 bits each: each is the first pointer plus an offset.
-        self._ones = sum(1 << 64 * index for index in range(len(self._layout)))
-        self._offsets = sum(offset - start << 64 * index for index, (offset, _size) in enumerate(self._layout))
+
+    def read_all(self, kernel_params: Sequence[int], extra: Sequence[int]) -> list[bytes | None]:
+        """Return the parameter buffers of many nodes, each as `read` returns it, in less than half the time."""
+        if self.valid and self._layout and all(kernel_params):
+            together = self._together(kernel_params)
+            if together is not None:
+                return [*together]
+        return list(map(self.read, kernel_params, extra))
 
     def read(self, kernel_params: int, extra: int) -> bytes | None:
         """Return a node's parameter buffer: each parameter's bytes at its offset, anything between.
@@ -75,12 +84,32 @@ class ParameterBuffer:
             return self._from_pointers(kernel_params)
         return self._from_extra(extra) if extra else None
 
+    def _together(self, kernel_params: Sequence[int]) -> list[bytes] | None:
+        """Return parameter buffers if all pointers of each node lead into one packed copy; else None.
+
+        As the driver of an H200 keeps them: one read per node does for all its parameters.
+        """
+        if not self._dense:
+            return None
+        count = len(self._layout)
+        pointers = memoryview(b"".join(map(self._pointers.from_address, kernel_params))).cast("Q")
+        firsts = pointers[::count]
+        if 0 in firsts:
+            return None
+        # Pointers of all nodes to one parameter as one integer, 64 bits each: the first pointers plus an offset.
+        first, *others = (int.from_bytes(pointers[index::count].tobytes(), "little") for index in range(count))
+        ones = int.from_bytes(_WORD.pack(1) * len(firsts), "little")
+        start = self._layout[0][0]
+        offsets = (offset - start for offset, _size in self._layout[1:])
+        if any(other != first + offset * ones for other, offset in zip(others, offsets, strict=True)):
+            return None
+        return [self._before + packed.raw for packed in map(self._packed.from_address, firsts)]
+
     def _from_pointers(self, address: int) -> bytes | None:
+        together = self._together([address])
+        if together is not None:
+            return together[0]
         pointers = self._pointers.from_address(address).raw
-        first = int.from_bytes(pointers[:POINTER_BYTES], "little")
-        # One packed copy per node, as the driver of an H200 keeps it: one read does for all parameters.
-        if first and self._dense and int.from_bytes(pointers, "little") == first * self._ones + self._offsets:
-            return self._before + self._packed.from_address(first).raw
         packed = bytearray(self.size_bytes)
         for (pointer,), (offset, size) in zip(_WORD.iter_unpack(pointers), self._layout, strict=True):
             if not pointer:
@@ -98,6 +127,11 @@ class ParameterBuffer:
 
 def _entries(address: int) -> dict[int, int]:
     """Return the entries of ``extra`` by key; none if it has an unknown key, or no end."""
+    if address % _PAGE_BYTES <= _PAGE_BYTES - _LIST.size:
+        # Both entries and the end in one read. A shorter list is on a page that can be read as well.
+        key, value, other, other_value, end = _LIST.unpack(_Entries.from_address(address))
+        if {key, other} == {_BUFFER_POINTER, _BUFFER_SIZE} and end == _END:
+            return {key: value, other: other_value}
     entries: dict[int, int] = {}
     for _ in range(_MOST_ENTRIES):
         key = _word_at(address)

@@ -1,6 +1,7 @@
 """Parameter buffers copied from memory as a driver keeps it: packed, apart, or listed in ``extra``."""
 
-from ctypes import addressof, c_uint64, create_string_buffer
+from ctypes import CDLL, addressof, c_char, c_size_t, c_uint64, c_void_p, create_string_buffer
+from mmap import PAGESIZE, mmap
 from typing import Any
 
 import pytest
@@ -58,6 +59,11 @@ def test_a_null_pointer_is_no_buffer(missing: int) -> None:
     assert ParameterBuffer(LAYOUT).read(addressof(pointers), 0) is None
 
 
+def test_a_null_pointer_to_the_only_parameter_is_no_buffer() -> None:
+    pointers = array(0)
+    assert ParameterBuffer(LAYOUT[:1]).read(addressof(pointers), 0) is None
+
+
 def test_neither_list_is_no_buffer_and_no_parameters_are_an_empty_one() -> None:
     assert ParameterBuffer(LAYOUT).read(0, 0) is None
     assert ParameterBuffer([]).read(0, 0) == b""
@@ -77,6 +83,55 @@ def test_a_packed_buffer_must_hold_the_layout(size: int, found: bool) -> None:
 def test_a_list_that_names_no_buffer_is_not_followed(words: tuple[int, ...]) -> None:
     extra = array(*words)
     assert ParameterBuffer(LAYOUT).read(0, addressof(extra)) is None
+
+
+def test_a_key_behind_both_entries_must_be_known() -> None:
+    memory, length = create_string_buffer(PACKED, 28), c_uint64(28)
+    entries = (1, addressof(memory), 2, addressof(length))
+    for behind, found in (((0,), True), ((3, 0, 0), False), ((*entries, 0), True)):
+        extra = array(*entries, *behind)
+        assert ParameterBuffer(LAYOUT).read(0, addressof(extra)) == (PACKED if found else None)
+
+
+@pytest.mark.parametrize("words", [(0,), (3,), (1, 0, 2, 0, 0)], ids=["end", "key", "null"])
+def test_nothing_is_read_behind_a_list_at_the_end_of_a_page(words: tuple[int, ...]) -> None:
+    pages = mmap(-1, 2 * PAGESIZE)
+    memory = (c_char * (2 * PAGESIZE)).from_buffer(pages)
+    behind = addressof(memory) + PAGESIZE
+    extra = array(*words)
+    (c_uint64 * len(words)).from_address(behind - 8 * len(words))[:] = extra[:]
+    protect = CDLL(None).mprotect
+    assert protect(c_void_p(behind), c_size_t(PAGESIZE), 0) == 0  # whoever reads it is killed
+    assert ParameterBuffer(LAYOUT).read(0, behind - 8 * len(words)) is None
+
+
+def test_a_list_on_two_pages_is_read() -> None:
+    memory, length = create_string_buffer(PACKED, 28), c_uint64(28)
+    pages = mmap(-1, 2 * PAGESIZE)
+    start = addressof((c_char * (2 * PAGESIZE)).from_buffer(pages)) + PAGESIZE - 16
+    (c_uint64 * 5).from_address(start)[:] = [1, addressof(memory), 2, addressof(length), 0]
+    assert ParameterBuffer(LAYOUT).read(0, start) == PACKED
+
+
+@given(st.lists(st.sampled_from(["together", "apart", "null", "extra", "short", "neither"]), max_size=6))
+def test_many_nodes_are_read_as_one_by_one(kinds: list[str]) -> None:
+    memory = create_string_buffer(PACKED, 28)
+    copies = [create_string_buffer(part, len(part)) for part in parts(PACKED)]
+    sizes = {"extra": c_uint64(28), "short": c_uint64(27)}
+    together = [addressof(memory) + offset for offset, _size in LAYOUT]
+    lists = {
+        "together": array(*together),
+        "apart": array(*map(addressof, copies)),
+        "null": array(*together[:-1], 0),
+        **{kind: array(1, addressof(memory), 2, addressof(size), 0) for kind, size in sizes.items()},
+    }
+    kernel_params = [0 if kind in sizes or kind == "neither" else addressof(lists[kind]) for kind in kinds]
+    extra = [addressof(lists[kind]) if kind in sizes else 0 for kind in kinds]
+    buffer = ParameterBuffer(LAYOUT)
+    assert buffer.read_all(kernel_params, extra) == list(map(buffer.read, kernel_params, extra))
+    assert [data is not None for data in buffer.read_all(kernel_params, extra)] == [
+        kind in {"together", "apart", "extra"} for kind in kinds
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from ctypes import addressof, c_char, create_string_buffer
+from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from sigcontract.driver.cuda.driver import CudaDriver
 from sigcontract.driver.reading.allocations import AllocationTable
@@ -341,6 +343,44 @@ def test_where_the_driver_returns_an_error_nothing_is_recorded(fake: FakeDriver)
     assert scalar.arguments is not None
 
 
+def test_a_refused_word_of_a_struct_costs_its_node_alone_the_arguments(fake: FakeDriver) -> None:
+    driver = fake.driver()
+    loaded = function(driver, 4, 28)
+    graph = GraphBuilder(driver)
+    for value in (3, 5 << 40, 4):
+        graph.kernel(loaded, arguments=(number(9), number(1) + word(value) + word(2) + word(7)))
+    fake.fail("cuPointerGetAttributes", 201)
+    nodes = read_graph(graph.graph, driver=driver, arguments=True).kernel_nodes
+    assert [node.arguments is None for node in nodes] == [False, True, False]
+
+
+#: Words of a struct: addresses in one allocation, one that looks like an address, and values.
+_WORDS = st.sampled_from(["start", "middle", "behind", 0, 1, 1 << 33, (1 << 64) - 1])
+_STRUCTS = st.tuples(st.sampled_from([bytes(4), b"edge"]), _WORDS, _WORDS, _WORDS, st.sampled_from([bytes(3), b"end"]))
+
+
+@given(st.lists(_STRUCTS, min_size=1, max_size=8))
+def test_nodes_read_together_have_the_arguments_of_each_alone(structs: list[tuple[Any, ...]]) -> None:
+    """A struct at offset 4: four bytes, three aligned words, three bytes."""
+    fake = FakeDriver()
+    driver = fake.driver()
+    start = allocate(fake, 1 << 30)
+    named = {"start": start, "middle": start + 8, "behind": start + 64}
+    loaded = function(driver, 4, 31)
+    together = GraphBuilder(driver)
+    alone = []
+    for before, *words, after in structs:
+        struct = before + b"".join(word(named.get(one, one)) for one in words) + after
+        # The second word is always an address, so that one behind the allocation looks like an address as well.
+        arguments = (number(9), struct[:12] + word(start) + struct[20:])
+        single = GraphBuilder(driver)
+        for graph in (together, single):
+            graph.kernel(loaded, arguments=arguments)
+        alone.append(arguments_of(driver, single))
+    nodes = read_graph(together.graph, driver=driver, arguments=True).kernel_nodes
+    assert [node.arguments for node in nodes] == alone
+
+
 def test_copies_and_memsets_lead_into_the_same_allocations(workshop: Workshop) -> None:
     address = workshop.memory(256)
     graph = workshop.graph()
@@ -373,6 +413,19 @@ def test_memory_of_the_graph_itself_is_an_allocation_before_a_launch(workshop: W
     assert target is not None
     assert (target.allocation.address, target.allocation.size_bytes) == (address, 4096)
     assert (target.offset_bytes, target.allocation.device_ordinal) == (32, 0)
+
+
+def test_memory_of_the_graph_comes_before_an_allocation_around_it(fake: FakeDriver) -> None:
+    start = allocate(fake, 0, 4096)
+    table = AllocationTable(fake.driver(), None)
+    table.add_graph_memory(start + 1024, 512, 0)
+    inside = (start + 1024, start + 1535)
+    outside = (start, start + 1023, start + 1536)
+    found = table.pointers([*outside, *inside])
+    assert {word: target and target.allocation.address for word, target in found.items()} == {
+        **dict.fromkeys(outside, start),
+        **dict.fromkeys(inside, start + 1024),
+    }
 
 
 def test_blocks_of_an_allocator_are_joined(workshop: Workshop) -> None:
